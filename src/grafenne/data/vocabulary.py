@@ -1,0 +1,154 @@
+"""An append-only list of distinct names, each with a position that never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grafenne.errors import DataError, unknown_name
+
+
+class Vocabulary(Sequence[Any]):
+    """Distinct names (strings, numbers, any hashable) in a fixed order.
+
+    The features of a graph live in a vocabulary, so that a feature added later never renumbers
+    an old one: :meth:`extended` returns a longer vocabulary that begins with this one. The two
+    share their storage, which makes growing by a few names cost only those names.
+
+    A ``range`` is kept as it is: a graph of a million numbered nodes stores no names at all.
+
+    Args:
+        names: The names, each of them once.
+        kind: What the names stand for; used in error messages.
+    """
+
+    def __init__(self, names: Iterable[Hashable] = (), *, kind: str = "name") -> None:
+        self.kind = kind
+        self._names: list[Any] | range
+        self._positions: dict[Any, int] | None
+        if isinstance(names, range) and names.start == 0 and names.step == 1:
+            self._names, self._positions = names, None
+        else:
+            self._names = list(names)
+            self._positions = _positions_of(self._names, kind)
+        self._length = len(self._names)
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, position: int) -> Any: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[Any]: ...
+    def __getitem__(self, position: int | slice) -> Any:
+        if isinstance(position, slice):
+            return list(self._names[: self._length])[position]
+        if not -self._length <= position < self._length:
+            raise IndexError(f"{self.kind} position {position} is out of range")
+        return self._names[position % self._length]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._names if len(self._names) == self._length else self[:])
+
+    def __contains__(self, name: object) -> bool:
+        return self._find(name) >= 0
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        if self is other or (len(self) == len(other) and self._names is other._names):
+            return True
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash((len(self), self[0] if len(self) else None))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(name) for name in self[:3]) + (", …" if len(self) > 3 else "")
+        return f"Vocabulary({len(self)} {self.kind}s: {shown})" if len(self) else "Vocabulary()"
+
+    @property
+    def is_range(self) -> bool:
+        """Whether the names are just 0, 1, 2, …"""
+        return isinstance(self._names, range)
+
+    def position(self, name: Hashable) -> int:
+        """The position of ``name``; an unknown one raises an error with a suggestion."""
+        found = self._find(name)
+        if found < 0:
+            raise unknown_name(self.kind, name, self)
+        return found
+
+    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
+        """The position of ``value``, as :meth:`list.index` has it."""
+        found = self._find(value)
+        if found < start or (stop is not None and found >= stop):
+            raise ValueError(f"{value!r} is not in the vocabulary")
+        return found
+
+    def find(self, names: Iterable[Hashable]) -> NDArray[np.int64]:
+        """The position of each name, -1 for names that are unknown."""
+        if isinstance(names, Vocabulary) and (names is self or names._names is self._names):
+            positions = np.arange(len(names), dtype=np.int64)
+            positions[positions >= self._length] = -1
+            return positions
+        return np.fromiter((self._find(name) for name in names), dtype=np.int64)
+
+    def positions(self, names: Iterable[Hashable]) -> NDArray[np.int64]:
+        """The position of each name; the first unknown one raises an error."""
+        names = names if isinstance(names, Sequence) else list(names)
+        found = self.find(names)
+        if len(found) and found.min() < 0:
+            raise unknown_name(self.kind, names[int(np.argmin(found >= 0))], self)
+        return found
+
+    def take(self, positions: Iterable[int] | NDArray[np.integer]) -> list[Any]:
+        """The names at ``positions``."""
+        names = self._names
+        return [names[position] for position in np.asarray(positions, dtype=np.int64).tolist()]
+
+    def extended(self, names: Iterable[Hashable]) -> Vocabulary:
+        """This vocabulary followed by those of ``names`` that it does not have yet."""
+        new = [name for name in dict.fromkeys(names) if self._find(name) < 0]
+        if not new:
+            return self
+        grown = Vocabulary(kind=self.kind)
+        if isinstance(self._names, range) or len(self._names) > self._length:
+            # Somebody already grew from here (or there is no list yet): take a copy.
+            grown._names = self[:]
+            grown._positions = {name: place for place, name in enumerate(grown._names)}
+        else:
+            grown._names, grown._positions = self._names, self._positions
+        storage, positions = grown._names, grown._positions
+        assert isinstance(storage, list) and positions is not None  # noqa: PT018 - for mypy
+        for name in new:
+            positions[name] = len(storage)
+            storage.append(name)
+        grown._length = len(storage)
+        return grown
+
+    def _find(self, name: object) -> int:
+        if self._positions is None:
+            if isinstance(name, int | np.integer) and 0 <= name < self._length:
+                return int(name)
+            return -1
+        position = self._positions.get(name, -1)
+        # The storage may be shared with a longer vocabulary: what lies beyond is not ours.
+        return position if position < self._length else -1
+
+
+def _positions_of(names: Sequence[Any], kind: str) -> dict[Any, int]:
+    try:
+        positions = {name: position for position, name in enumerate(names)}
+    except TypeError as error:
+        raise DataError(f"Each {kind} must be hashable: {error}.") from None
+    if len(positions) < len(names):
+        seen = set()
+        for row, name in enumerate(names):
+            if name in seen:
+                raise DataError(f"The {kind} {name!r} is listed twice.", row=row)
+            seen.add(name)
+    return positions

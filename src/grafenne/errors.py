@@ -1,0 +1,67 @@
+"""The one family of errors that grafenne raises on purpose.
+
+Every message is a single sentence that states the rule, the place (file, row, node or
+feature) and what was found there. The command line prints it and exits with code 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from difflib import get_close_matches
+
+
+class GrafenneError(Exception):
+    """Base of every error raised by this package."""
+
+
+class DataError(GrafenneError, ValueError):
+    """Input data breaks a rule.
+
+    Args:
+        message: One sentence that names the place.
+        row: Zero-based row of the offending table, where there is one, so that a file reader
+            can turn it into a line number.
+    """
+
+    def __init__(self, message: str, *, row: int | None = None) -> None:
+        super().__init__(message)
+        self.row = row
+
+
+class UnknownNameError(DataError, KeyError):
+    """A node, feature, dataset or option of that name does not exist."""
+
+    def __str__(self) -> str:  # KeyError would print the repr of the message
+        return str(self.args[0])
+
+
+class ParameterError(GrafenneError, ValueError):
+    """An argument is outside what it may be."""
+
+
+class NotFittedError(GrafenneError, ValueError, AttributeError):
+    """An estimator was used before ``fit``; same bases as scikit-learn's error."""
+
+
+class ModelFileError(GrafenneError, ValueError):
+    """A saved model is missing, damaged, or of an unknown version."""
+
+
+class TrainingError(GrafenneError, RuntimeError):
+    """Training cannot go on, for instance because the loss is no longer finite."""
+
+
+def did_you_mean(name: Hashable, known: Iterable[Hashable], limit: int = 20_000) -> str:
+    """``" Did you mean 'sage'?"`` when a known name is close to ``name``, else an empty string."""
+    candidates = []
+    for number, candidate in enumerate(known):
+        if number >= limit:  # the search is quadratic in the length of the names
+            break
+        candidates.append(str(candidate))
+    close = get_close_matches(str(name), candidates, n=1, cutoff=0.6)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def unknown_name(kind: str, name: Hashable, known: Iterable[Hashable]) -> UnknownNameError:
+    """The error for a ``name`` that is not among the ``known`` names of that ``kind``."""
+    return UnknownNameError(f"Unknown {kind} {name!r}.{did_you_mean(name, known)}")
