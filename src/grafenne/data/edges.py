@@ -232,5 +232,13 @@ def _merge(
     if weight is None:
         return chosen, None
     if duplicates == "sum":
-        return chosen, np.add.reduceat(weight[order], first)
+        total = np.add.reduceat(weight[order], first)
+        if not np.isfinite(total).all():
+            row = int(chosen[np.argmin(np.isfinite(total))])
+            raise DataError(
+                f"The weights of the edge between {names[int(low[row])]!r} and "
+                f"{names[int(high[row])]!r} have no finite sum.",
+                row=row,
+            )
+        return chosen, total
     return chosen, weight[chosen]

@@ -14,7 +14,7 @@ from grafenne.data import summary
 from grafenne.data.conversions import Conversions
 from grafenne.data.edges import EdgeList
 from grafenne.data.labels import LabelKind, Labels
-from grafenne.data.values import FeatureValues
+from grafenne.data.values import FeatureValues, as_values
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError
 
@@ -64,7 +64,7 @@ class FeatureGraph(Conversions):
         self.feature_edges = (
             feature_edges if feature_edges is not None else EdgeList.empty(len(features))
         )
-        sizes = {
+        sizes: dict[str, tuple[int, ...]] = {
             "nodes": (len(nodes), values.num_nodes, self.edges.size),
             "features": (len(features), values.num_features, self.feature_edges.size),
         }
@@ -251,7 +251,7 @@ class FeatureGraph(Conversions):
         values = FeatureValues.build(
             np.concatenate((self.values.rows, node)),
             np.concatenate((self.values.indices, feature)),
-            np.concatenate((self.values.data, np.array([row[2] for row in rows], dtype=float))),
+            np.concatenate((self.values.data, as_values([row[2] for row in rows]))),
             nodes=self.nodes,
             features=features,
             duplicates="last",
@@ -304,7 +304,8 @@ class FeatureGraph(Conversions):
 
     def to_scipy(self) -> sparse.csr_array:
         """The triples as a SciPy CSR matrix; stored zeros are observed zeros."""
-        return self.values.to_scipy().copy()
+        copy: sparse.csr_array = self.values.to_scipy().copy()
+        return copy
 
 
 def feature_vocabulary(names: Iterable[str], known: Vocabulary | None = None) -> Vocabulary:

@@ -189,5 +189,12 @@ def _merge(
         )
     chosen = order[last] if duplicates == "last" else order[first]
     merged = np.add.reduceat(value[order], first) if duplicates == "sum" else value[chosen]
+    if not np.isfinite(merged).all():
+        row = int(chosen[np.argmin(np.isfinite(merged))])
+        raise DataError(
+            f"The values of node {nodes[int(node[row])]!r} for feature "
+            f"{features[int(feature[row])]!r} have no finite sum.",
+            row=row,
+        )
     shape = (len(nodes), len(features))
     return sparse.coo_array((merged, (node[chosen], feature[chosen])), shape=shape).tocsr()

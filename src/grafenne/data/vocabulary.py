@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any, overload
 
 import numpy as np
@@ -91,11 +92,16 @@ class Vocabulary(Sequence[Any]):
 
     def find(self, names: Iterable[Hashable]) -> NDArray[np.int64]:
         """The position of each name, -1 for names that are unknown."""
-        if isinstance(names, Vocabulary) and (names is self or names._names is self._names):
-            positions = np.arange(len(names), dtype=np.int64)
-            positions[positions >= self._length] = -1
-            return positions
-        return np.fromiter((self._find(name) for name in names), dtype=np.int64)
+        if isinstance(names, Vocabulary) and (
+            names._names is self._names or (names.is_range and self.is_range)
+        ):
+            found = np.arange(len(names), dtype=np.int64)
+        elif self._positions is None:
+            return np.fromiter(map(self._find, names), dtype=np.int64)
+        else:
+            found = np.fromiter(map(self._positions.get, names, repeat(-1)), dtype=np.int64)
+        found[found >= self._length] = -1  # what lies beyond belongs to a longer vocabulary
+        return found
 
     def positions(self, names: Iterable[Hashable]) -> NDArray[np.int64]:
         """The position of each name; the first unknown one raises an error."""
@@ -107,14 +113,18 @@ class Vocabulary(Sequence[Any]):
 
     def take(self, positions: Iterable[int] | NDArray[np.integer]) -> list[Any]:
         """The names at ``positions``."""
-        names = self._names
-        return [names[position] for position in np.asarray(positions, dtype=np.int64).tolist()]
+        names, places = self._names, np.asarray(positions, dtype=np.int64)
+        if len(places) and not 0 <= places.min() <= places.max() < self._length:
+            raise IndexError(f"a {self.kind} position is out of range")
+        return [names[position] for position in places.tolist()]
 
     def extended(self, names: Iterable[Hashable]) -> Vocabulary:
         """This vocabulary followed by those of ``names`` that it does not have yet."""
         new = [name for name in dict.fromkeys(names) if self._find(name) < 0]
         if not new:
             return self
+        if self.is_range and new == list(range(self._length, self._length + len(new))):
+            return Vocabulary(range(self._length + len(new)), kind=self.kind)
         grown = Vocabulary(kind=self.kind)
         if isinstance(self._names, range) or len(self._names) > self._length:
             # Somebody already grew from here (or there is no list yet): take a copy.
@@ -132,6 +142,8 @@ class Vocabulary(Sequence[Any]):
 
     def _find(self, name: object) -> int:
         if self._positions is None:
+            if isinstance(name, float | np.floating) and name.is_integer():
+                name = int(name)  # 2.0 is the name 2 here too, as it would be in a dictionary
             if isinstance(name, int | np.integer) and 0 <= name < self._length:
                 return int(name)
             return -1

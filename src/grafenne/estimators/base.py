@@ -1,0 +1,196 @@
+"""What all estimators share: parameters, preparing graphs, building and training networks."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from torch import Tensor, nn
+
+from grafenne.allotrope import AllotropicGraph, to_allotropic
+from grafenne.data.feature_graph import FeatureGraph
+from grafenne.data.scaling import FeatureScaler
+from grafenne.errors import DataError, NotFittedError, ParameterError
+from grafenne.nn.features import make_features
+from grafenne.nn.model import Grafenne
+from grafenne.ops import RandomBits, set_random_bits
+from grafenne.sampling import Sampler
+from grafenne.training.checkpoint import Checkpoint
+from grafenne.training.loop import History, Objective, TrainingSettings, train
+from grafenne.training.progress import make_progress
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GrafenneEstimator(BaseEstimator):  # type: ignore[misc]
+    """Base of the three estimators; see :class:`GrafenneClassifier` for the parameters.
+
+    Parameters are the fields of a dataclass: stored as given, checked in ``fit``.
+    """
+
+    task_name: ClassVar[str]
+
+    width: int = 64
+    num_layers: int = 2
+    backbone: Any = "sage"
+    features: Any = "learned"
+    mode: str = "value"
+    aggregation: str = "attention"
+    heads: int = 1
+    normalisation: str = "layer"
+    skip: bool = True
+    dropout: float = 0.5
+    feature_dropout: float = 0.7
+    feature_edges: bool = True
+    scaling: Any = "standard"
+    direction: str = "both"
+    learning_rate: float = 0.01
+    weight_decay: float = 5e-4
+    epochs: int = 500
+    patience: int = 60
+    schedule: str = "constant"
+    clip_norm: float | None = 5.0
+    validation_share: float = 0.2
+    batch_size: int | None = None
+    neighbours: Any = None
+    features_per_node: int | None = None
+    nodes_per_feature: int | None = None
+    random_state: int = 0
+    device: str = "cpu"
+    verbose: bool = False
+
+    # ---- fitting -----------------------------------------------------------------------------
+
+    def _encoder(self, graph: AllotropicGraph) -> Grafenne:
+        return Grafenne(
+            make_features(self.features, graph, self.width),
+            width=self.width,
+            num_layers=self.num_layers,
+            backbone=self.backbone,
+            heads=self.heads,
+            mode=self.mode,
+            aggregation=self.aggregation,
+            normalisation=self.normalisation,
+            skip=self.skip,
+            dropout=self.dropout,
+            feature_dropout=self.feature_dropout,
+            feature_edges=self.feature_edges and len(graph.feature_adjacency) > 0,
+        )
+
+    def _build(self, make: Any, bits: RandomBits) -> Any:
+        """Builds a network with weights drawn from the estimator's own seed."""
+        # Layers draw their first weights from torch's global generator; the fork puts its state
+        # back afterwards, so nobody else's randomness is touched.
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(bits.generator().integers(2**62)))
+            network = make()
+        set_random_bits(network, bits)
+        return network.to(self.device)
+
+    def _train(
+        self, objective: Objective, bits: RandomBits, metric: str, checkpoint: Path | str | None
+    ) -> History:
+        settings = TrainingSettings(
+            epochs=self.epochs,
+            patience=self.patience,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            schedule=self.schedule,
+            clip_norm=self.clip_norm,
+        )
+        saved = None
+        if checkpoint is not None:
+            saved = Checkpoint(checkpoint, self._identity())
+        progress = make_progress(metric) if self.verbose else None
+        history = train(objective, settings, bits, progress=progress, checkpoint=saved)
+        if saved is not None:
+            saved.remove()
+        return history
+
+    def _identity(self) -> dict[str, Any]:
+        settings = self.get_params(deep=False)
+        for name in ("verbose", "device"):
+            del settings[name]
+        return {**settings, "estimator": type(self).__name__}
+
+    def _sampler(self, graph: AllotropicGraph, bits: RandomBits) -> Sampler | None:
+        if self.batch_size is None:
+            return None
+        if self.batch_size < 1:
+            raise ParameterError(f"batch_size must be at least 1, got {self.batch_size}.")
+        return Sampler(
+            graph,
+            self.num_layers,
+            neighbours=self.neighbours,
+            features_per_node=self.features_per_node,
+            nodes_per_feature=self.nodes_per_feature,
+            seed=bits.generator(),
+        )
+
+    # ---- using -------------------------------------------------------------------------------
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "network_"):
+            raise NotFittedError(f"This {type(self).__name__} is not fitted yet; call fit first.")
+
+    def _prepare(self, graph: FeatureGraph) -> AllotropicGraph:
+        """The scaled allotropic graph that the network sees; kept for the last graph."""
+        cached = self.__dict__.get("_prepared")
+        if cached is not None and cached[0]() is graph:
+            return cached[1]  # type: ignore[no-any-return]
+        prepared = to_allotropic(self._see(graph), direction=self.direction).to(self.device)
+        self.__dict__["_prepared"] = (weakref.ref(graph), prepared)
+        return prepared
+
+    def _see(self, graph: FeatureGraph) -> FeatureGraph:
+        """The graph as the network sees it: scaled values."""
+        if not isinstance(graph, FeatureGraph):
+            raise DataError(f"A FeatureGraph is needed, got {type(graph).__name__}.")
+        return self.scaler_.transform(graph)
+
+    def _fit_scaler(self, graph: FeatureGraph, train: NDArray[np.int64]) -> None:
+        self.__dict__.pop("_prepared", None)
+        self.scaler_ = FeatureScaler(self.scaling).fit(graph, train)
+
+    def _positions(self, graph: FeatureGraph, nodes: Iterable[Hashable] | None) -> Tensor:
+        if nodes is None:
+            return torch.arange(graph.num_nodes)
+        return torch.from_numpy(graph.nodes.positions(list(nodes)))
+
+    def embed(
+        self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None, *, of: str = "nodes"
+    ) -> NDArray[np.float32]:
+        """Embeddings, in the order of the graph's nodes (or features), or of the given nodes.
+
+        Args:
+            graph: The graph; its nodes and features need not have been there in training.
+            nodes: Only these nodes.
+            of: ``nodes`` or ``features`` (their states before the last layer reads them).
+        """
+        self._check_fitted()
+        with torch.no_grad():
+            encoded = self._network_encoder()(self._prepare(graph))
+        if of == "nodes":
+            chosen: NDArray[np.float32] = encoded.nodes[self._positions(graph, nodes)].cpu().numpy()
+            return chosen
+        if of == "features":
+            states: NDArray[np.float32] = encoded.feature_states[-1][: graph.num_features].cpu().numpy()
+            return states
+        raise ParameterError(f"of is 'nodes' or 'features', got {of!r}.")
+
+    def _network_encoder(self) -> Grafenne:
+        encoder: Grafenne = self.network_.encoder
+        return encoder.eval()
+
+    @property
+    def num_parameters_(self) -> int:
+        """Number of trained numbers."""
+        self._check_fitted()
+        network: nn.Module = self.network_
+        return sum(parameter.numel() for parameter in network.parameters())

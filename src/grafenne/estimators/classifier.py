@@ -1,0 +1,128 @@
+"""Node classification."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from grafenne.data.feature_graph import FeatureGraph
+from grafenne.errors import DataError
+from grafenne.estimators.node_estimator import NodeEstimator
+from grafenne.tasks.classification import NodeClassification, classification_metrics
+from grafenne.training.label_features import LabelFeatures
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GrafenneClassifier(NodeEstimator):
+    """Predicts the class of nodes in a graph whose nodes have different features.
+
+    >>> model = GrafenneClassifier().fit(graph)
+    >>> model.predict(other_graph)  # new nodes and new features are welcome
+
+    Args:
+        width: Width of all hidden states.
+        num_layers: Number of three-phase layers; how many steps away a node can be seen.
+        backbone: The GNN of phase 2: ``sage``, ``gat``, ``gin``, ``gcn``, ``graph``, or a PyG
+            ``MessagePassing`` class or instance.
+        features: How features are embedded, Φ: ``learned``, ``name``, ``structural``, or vectors
+            of your own (a mapping from names, an array with a row per feature, or a callable
+            from names to an array).
+        mode: ``value`` lets messages depend on values; ``paper`` is the printed equations.
+        aggregation: ``attention``, ``mean`` or ``sum`` over features, and over nodes.
+        heads: Number of attention heads.
+        normalisation: ``layer``, ``batch`` or ``none``.
+        skip: Whether the first phase 1 and every layer reach the output directly.
+        dropout: Share of hidden values dropped in training.
+        feature_dropout: Share of feature values hidden in training, which prepares for nodes
+            with few of them.
+        feature_edges: Whether edges among features, if there are any, carry messages.
+        scaling: ``standard``, ``robust`` or ``none``, per feature.
+        direction: Which way messages run along directed edges: ``both``, ``in``, ``out``.
+        learning_rate: Step size of Adam.
+        weight_decay: L2 penalty.
+        epochs: Most passes over the training nodes.
+        patience: Epochs without a better validation loss before training stops.
+        schedule: ``constant`` or ``cosine`` learning rate.
+        clip_norm: Largest norm of a gradient.
+        validation_share: Share of the labelled nodes set aside for validation when ``fit`` is
+            given no split.
+        batch_size: Nodes per training step; ``None`` trains on the whole graph at once.
+        neighbours: With ``batch_size``: most neighbours per node, one number or one per layer.
+        features_per_node: With ``batch_size``: most features per node in phase 1.
+        nodes_per_feature: With ``batch_size``: most nodes per feature in phase 3.
+        random_state: Seed of all randomness.
+        device: Where to compute: ``cpu``, ``cuda``, ``mps``.
+        verbose: Whether to show progress on standard error.
+        labels_as_features: Whether training nodes show their label as one more feature.
+        class_weight: ``None``, ``balanced`` or a mapping from classes to weights.
+
+    Attributes:
+        classes_: The class names, in the order of the probabilities' columns.
+        network_: The trained network.
+        history_: What happened in training.
+        split_: The nodes trained and validated on.
+    """
+
+    task_name: ClassVar[str] = "classification"
+
+    labels_as_features: bool = False
+    class_weight: str | Mapping[Hashable, float] | None = None
+
+    def _make_task(self, graph: FeatureGraph, train: NDArray[np.int64]) -> NodeClassification:
+        if graph.labels is None or graph.labels.kind != "class":
+            return NodeClassification(())  # raises the fitting error when asked for targets
+        codes = graph.labels.values[train].astype(np.int64)
+        names = graph.labels.classes
+        counts = np.bincount(codes, minlength=len(names))
+        present = [name for name, count in zip(names, counts, strict=True) if count]
+        self.classes_ = np.array(present, dtype=object)
+        return NodeClassification(present, self.class_weight, counts[counts > 0])
+
+    def _make_label_features(
+        self, graph: FeatureGraph, train: NDArray[np.int64]
+    ) -> LabelFeatures | None:
+        if not self.labels_as_features:
+            return None
+        codes = self.task_.targets(graph)[train].numpy()
+        return LabelFeatures(self.task_.classes, graph.nodes.take(train), codes)
+
+    def predict_proba(
+        self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None
+    ) -> NDArray[np.float64]:
+        """Probability of each class, ``[nodes, classes]``, columns in the order of ``classes_``."""
+        return torch.softmax(self._outputs(graph, nodes).double(), dim=1).numpy()
+
+    def predict(
+        self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None
+    ) -> NDArray[Any]:
+        """The likeliest class of each node, in the graph's order or that of ``nodes``."""
+        return self.classes_[self.predict_proba(graph, nodes).argmax(axis=1)]
+
+    def score(self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None) -> float:
+        """Accuracy on the labelled nodes among ``nodes`` (all by default)."""
+        return float(self.evaluate(graph, nodes)["accuracy"])
+
+    def evaluate(
+        self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None
+    ) -> dict[str, Any]:
+        """Accuracy, macro-F1, AUC and a report per class, on the labelled nodes among ``nodes``.
+
+        A node whose class was not there in training counts as an error.
+        """
+        self._check_fitted()
+        if graph.labels is None or graph.labels.kind != "class":
+            raise DataError("The graph has no class labels to evaluate on.")
+        positions = self._positions(graph, nodes).numpy()
+        positions = positions[graph.labels.known[positions]]
+        probabilities = self.predict_proba(graph, graph.nodes.take(positions))
+        known = list(self.classes_)
+        new = [name for name in graph.labels.classes if name not in set(known)]
+        place = {name: position for position, name in enumerate(known + new)}
+        truth = np.array([place[graph.labels.label(int(p))] for p in positions], dtype=np.int64)
+        padded = np.pad(probabilities, ((0, 0), (0, len(new))))
+        return classification_metrics(truth, padded, known + new)

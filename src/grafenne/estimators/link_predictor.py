@@ -1,0 +1,115 @@
+"""Link prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from typing_extensions import Self
+
+from grafenne.data.feature_graph import FeatureGraph
+from grafenne.errors import DataError
+from grafenne.estimators.base import GrafenneEstimator
+from grafenne.ops import RandomBits
+from grafenne.tasks.links import EdgeSplit, link_metrics, split_edges
+from grafenne.training.link_objective import LinkNetwork, LinkObjective
+
+NodePairs = Iterable[tuple[Hashable, Hashable]]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GrafenneLinkPredictor(GrafenneEstimator):
+    """Predicts which pairs of nodes are joined by an edge.
+
+    >>> model = GrafenneLinkPredictor().fit(graph)
+    >>> model.predict_proba(graph, [("ann", "bob"), ("ann", "cid")])
+
+    Parameters are those of :class:`~grafenne.GrafenneClassifier`, without the ones about classes;
+    ``validation_share`` is a share of the edges.
+
+    Attributes:
+        network_: The trained network.
+        history_: What happened in training.
+        split_: The edges trained and validated on.
+    """
+
+    task_name: ClassVar[str] = "links"
+
+    validation_share: float = 0.1
+
+    def fit(
+        self,
+        graph: FeatureGraph,
+        split: EdgeSplit | None = None,
+        *,
+        checkpoint: Path | str | None = None,
+    ) -> Self:
+        """Trains on the edges of a graph; labels play no part.
+
+        Args:
+            graph: The graph.
+            split: A split of its edges (:func:`~grafenne.tasks.links.split_edges`). The network
+                sees the split's training edges and nothing else. Without it,
+                ``validation_share`` of the edges validate.
+            checkpoint: As in :meth:`GrafenneClassifier.fit`.
+        """
+        if not isinstance(graph, FeatureGraph):
+            raise DataError(f"A FeatureGraph is needed, got {type(graph).__name__}.")
+        if self.batch_size is not None:
+            raise DataError("Link prediction trains on the whole graph; leave batch_size at None.")
+        if split is None:
+            share = self.validation_share
+            split = split_edges(graph, self.random_state, (1 - share, share, 0.0))
+        if not len(split.validation):
+            raise DataError("The edge split has no validation edges to choose the best epoch by.")
+        bits = RandomBits(self.random_state)
+        self._fit_scaler(split.graph, np.arange(graph.num_nodes))
+        prepared = self._prepare(split.graph)
+        network = self._build(
+            lambda: LinkNetwork(self._encoder(prepared), directed=graph.directed), bits
+        )
+        objective = LinkObjective(network, prepared, split, bits)
+        self.history_ = self._train(objective, bits, "auc", checkpoint)
+        self.network_, self.split_ = network, split
+        self.n_features_in_ = graph.num_features
+        return self
+
+    def decision_function(self, graph: FeatureGraph, pairs: NodePairs) -> NDArray[np.float64]:
+        """Log-odds that each pair of node ids is an edge, given the edges of ``graph``."""
+        self._check_fitted()
+        pairs = list(pairs)
+        ends = [graph.nodes.positions([pair[end] for pair in pairs]) for end in (0, 1)]
+        return self._scores(graph, np.stack(ends, axis=1))
+
+    def predict_proba(self, graph: FeatureGraph, pairs: NodePairs) -> NDArray[np.float64]:
+        """Probability that each pair of node ids is an edge."""
+        return 1 / (1 + np.exp(-self.decision_function(graph, pairs)))
+
+    def predict(self, graph: FeatureGraph, pairs: NodePairs) -> NDArray[np.bool_]:
+        """Whether each pair is more likely an edge than not."""
+        return self.decision_function(graph, pairs) > 0
+
+    def score(self, split: EdgeSplit) -> float:
+        """AUC on the test edges of a split and their negatives."""
+        return float(self.evaluate(split)["auc"])
+
+    def evaluate(self, split: EdgeSplit, part: str = "test") -> dict[str, float | int]:
+        """AUC, average precision and hits@k on the ``test`` or ``validation`` part of a split."""
+        edges, others = getattr(split, part), getattr(split, f"{part}_negatives")
+        if not len(edges):
+            raise DataError(f"The edge split has no {part} edges.")
+        scores = self._scores(split.graph, np.concatenate((edges, others)))
+        return link_metrics(scores[: len(edges)], scores[len(edges) :])
+
+    def _scores(self, graph: FeatureGraph, positions: NDArray[np.int64]) -> NDArray[np.float64]:
+        self._check_fitted()
+        network: LinkNetwork = self.network_.eval()
+        with torch.no_grad():
+            scores = network(self._prepare(graph), torch.from_numpy(positions))
+        numbers: NDArray[np.float64] = scores.double().cpu().numpy()
+        return numbers

@@ -1,0 +1,128 @@
+"""What the classifier and the regressor share: fitting on nodes and answering for nodes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from typing_extensions import Self
+
+from grafenne.data.feature_graph import FeatureGraph
+from grafenne.data.split import Split, random_split
+from grafenne.errors import DataError
+from grafenne.estimators.base import GrafenneEstimator
+from grafenne.ops import RandomBits
+from grafenne.training.label_features import LabelFeatures
+from grafenne.training.node_objective import NodeNetwork, NodeObjective
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NodeEstimator(GrafenneEstimator):
+    """Base of the estimators that answer for nodes."""
+
+    @abstractmethod
+    def _make_task(self, graph: FeatureGraph, train: NDArray[np.int64]) -> Any:
+        """The task for these training nodes."""
+
+    def _make_label_features(
+        self, graph: FeatureGraph, train: NDArray[np.int64]
+    ) -> LabelFeatures | None:
+        return None
+
+    def fit(
+        self,
+        graph: FeatureGraph,
+        split: Split | None = None,
+        *,
+        checkpoint: Path | str | None = None,
+    ) -> Self:
+        """Trains on the labelled nodes of a graph.
+
+        Args:
+            graph: The graph, with labels.
+            split: Which nodes to train and validate on; its test nodes are left alone. Without
+                it, ``validation_share`` of the labelled nodes, drawn by the seed, validate.
+            checkpoint: A folder for checkpoints. If it holds one of this very run, training goes
+                on from there; it is removed when training is done.
+        """
+        bits = RandomBits(self.random_state)
+        split = self._make_split(graph, split)
+        self.task_ = self._make_task(graph, split.train)
+        targets = self.task_.targets(graph)
+        self._fit_scaler(graph, split.train)
+        self.label_features_ = self._make_label_features(graph, split.train)
+        prepared = self._prepare(graph)
+        width = self.task_.output_width
+        network = self._build(lambda: NodeNetwork(self._encoder(prepared), width), bits)
+        objective = NodeObjective(
+            network,
+            prepared,
+            self.task_,
+            targets.to(self.device),
+            split.train,
+            _answerable(split.validation, targets),
+            bits,
+            first_label=None if self.label_features_ is None else graph.num_features,
+            sampler=self._sampler(prepared, bits),
+            batch_size=self.batch_size,
+        )
+        self.history_ = self._train(objective, bits, self.task_.metric, checkpoint)
+        self.network_, self.split_ = network, split
+        self.feature_names_in_ = np.array(list(graph.features), dtype=object)
+        self.n_features_in_ = graph.num_features
+        return self
+
+    def _make_split(self, graph: FeatureGraph, split: Split | None) -> Split:
+        if not isinstance(graph, FeatureGraph):
+            raise DataError(f"A FeatureGraph is needed, got {type(graph).__name__}.")
+        if graph.labels is None or not graph.labels.known.any():
+            raise DataError("The graph has no labels to learn from.")
+        if split is None:
+            share = self.validation_share
+            split = random_split(graph, self.random_state, (1 - share, share, 0.0))
+        _check_split(split, graph)
+        return split
+
+    def _see(self, graph: FeatureGraph) -> FeatureGraph:
+        scaled = super()._see(graph)
+        return scaled if self.label_features_ is None else self.label_features_.add_to(scaled)
+
+    def _outputs(self, graph: FeatureGraph, nodes: Iterable[Hashable] | None) -> Tensor:
+        """The network's outputs from an exact full pass, ``[nodes, output_width]``."""
+        self._check_fitted()
+        network: NodeNetwork = self.network_.eval()
+        positions = self._positions(graph, nodes)
+        with torch.no_grad():
+            outputs: Tensor = network(self._prepare(graph))[positions].cpu()
+        return outputs
+
+
+def _check_split(split: Split, graph: FeatureGraph) -> None:
+    known = np.flatnonzero(graph.labels.known) if graph.labels is not None else np.empty(0)
+    for name in ("train", "validation"):
+        positions = getattr(split, name)
+        if len(positions) and positions[-1] >= graph.num_nodes:
+            raise DataError(
+                f"The split's {name} part has node position {positions[-1]}, but the graph has "
+                f"{graph.num_nodes} nodes."
+            )
+        unlabelled = positions[~np.isin(positions, known)]
+        if len(unlabelled):
+            node = graph.nodes[int(unlabelled[0])]
+            raise DataError(f"Node {node!r} is in the split's {name} part but has no label.")
+    if not len(split.train):
+        raise DataError("The split has no training nodes.")
+
+
+def _answerable(validation: NDArray[np.int64], targets: Tensor) -> NDArray[np.int64]:
+    """Validation nodes whose label the task knows; a class absent from training has none."""
+    known = targets[torch.from_numpy(validation)]
+    valid = known >= 0 if known.dtype == torch.int64 else ~known.isnan()
+    return validation[valid.numpy()]

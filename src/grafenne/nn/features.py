@@ -1,0 +1,323 @@
+"""Feature embeddings Φ: where the states of the feature nodes start (paper, "Initialization").
+
+Φ maps any feature, seen in training or not, to a vector (condition 2 of the paper's inductivity
+theorem). Only :class:`LearnedFeatures` has parameters per feature; it accepts unseen ones too.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from grafenne.allotrope import AllotropicGraph
+from grafenne.data.vocabulary import Vocabulary
+from grafenne.errors import DataError, ParameterError, unknown_name
+from grafenne.ops import SparsePattern, sparse_product
+
+KINDS = ("learned", "name", "structural")
+
+
+class FeatureEmbedding(nn.Module):
+    """Base of all Φ.
+
+    Args:
+        width: Width of the states it gives.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+
+    def forward(self, graph: AllotropicGraph) -> Tensor:
+        """The starting states of the graph's features, ``[num_features, width]``."""
+        raise TypeError(f"{type(self).__name__} must define forward")
+
+
+class LearnedFeatures(FeatureEmbedding):
+    r"""One trained vector per feature known at training time, :math:`h_u^0 = w_u`.
+
+    A feature that was not there starts at the mean vector of the known features it occurs with:
+    first over the features of a node, then over the nodes that have it. One that occurs with no
+    known feature starts at the mean of all vectors.
+
+    Args:
+        names: The known features.
+        width: Width of the vectors.
+    """
+
+    def __init__(self, names: Iterable[str], width: int) -> None:
+        super().__init__(width)
+        self.names = names if isinstance(names, Vocabulary) else Vocabulary(names, kind="feature")
+        self.weight = nn.Parameter(torch.empty(len(self.names), width))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws new vectors, of unit scale: the norms that follow train best so."""
+        nn.init.normal_(self.weight)
+
+    def extra_repr(self) -> str:
+        """Shown in the module's ``repr``."""
+        return f"{len(self.names)} features, width={self.width}"
+
+    def forward(self, graph: AllotropicGraph) -> Tensor:
+        """The starting states, ``[num_features, width]``."""
+        if graph.features == self.names:
+            return self.weight
+        place = torch.from_numpy(self.names.find(graph.features)).to(self.weight.device)
+        known = place >= 0
+        if not len(self.names):
+            return self.weight.new_zeros(len(place), self.width)
+        states = self.weight[place.clamp(min=0)]
+        if bool(known.all()):
+            return states
+        return torch.where(known.unsqueeze(1), states, self._from_company(graph, states, known))
+
+    def _from_company(self, graph: AllotropicGraph, states: Tensor, known: Tensor) -> Tensor:
+        """Mean over a feature's nodes of the mean over their known features."""
+        flag = known.to(states.dtype).unsqueeze(1)
+        sums = sparse_product(graph.incidence, None, torch.cat((states * flag, flag), dim=1))
+        told = (sums[:, -1:] > 0).to(states.dtype)
+        per_node = torch.cat((sums[:, :-1] / sums[:, -1:].clamp(min=1) * told, told), dim=1)
+        back = sparse_product(graph.incidence.transpose, None, per_node)
+        mean = self.weight.mean(dim=0, keepdim=True)
+        company = back[:, :-1] / back[:, -1:].clamp(min=1)
+        return torch.where(back[:, -1:] > 0, company, mean)
+
+
+class NameFeatures(FeatureEmbedding):
+    """A vector made of the parts of a feature's name, so like names get like vectors.
+
+    The name, its words and the pieces of three to five letters of each word are hashed into a
+    table of fixed size (as fastText does); a feature's vector is the scaled sum of its rows. An
+    unseen ``uitoolkit::gtk4`` lands near ``uitoolkit::gtk3``.
+
+    Args:
+        width: Width of the vectors.
+        buckets: Rows of the table; the number of parameters does not depend on the features.
+    """
+
+    def __init__(self, width: int, buckets: int = 8192) -> None:
+        super().__init__(width)
+        if buckets < 1:
+            raise ParameterError(f"buckets must be at least 1, got {buckets}.")
+        self.buckets = buckets
+        self.table = nn.Parameter(torch.empty(buckets, width))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws a new table."""
+        nn.init.normal_(self.table)
+
+    def extra_repr(self) -> str:
+        """Shown in the module's ``repr``."""
+        return f"buckets={self.buckets}, width={self.width}"
+
+    def forward(self, graph: AllotropicGraph) -> Tensor:
+        """The starting states, ``[num_features, width]``."""
+        pattern = graph.once(
+            ("name pieces", self.buckets), lambda: _piece_pattern(graph.features, self.buckets)
+        ).to(self.table.device)
+        # Divided by the root of the count, a sum of unit-scale rows keeps unit scale.
+        scale = pattern.counts.to(self.table.dtype).clamp(min=1).rsqrt().unsqueeze(1)
+        return sparse_product(pattern, None, self.table) * scale
+
+
+class StructuralFeatures(FeatureEmbedding):
+    r"""A vector read off a feature's own neighbourhood in the graph.
+
+    Each feature is described by the features it occurs with: a fixed random vector per name
+    (from a hash, so it never changes) is averaged over the features of a node, and then over the
+    nodes that have the feature, :math:`D_f^{-1} X^T D_v^{-1} X R`. Features in like company get
+    like vectors. A linear layer, the only part that is trained, turns this sketch, together with
+    how common the feature is, into a state.
+
+    Args:
+        width: Width of the vectors.
+        sketch: Width of the random vectors.
+    """
+
+    def __init__(self, width: int, sketch: int = 128) -> None:
+        super().__init__(width)
+        self.sketch = sketch
+        self.linear = nn.Linear(sketch + 2, width)
+
+    def reset_parameters(self) -> None:
+        """Draws new weights."""
+        self.linear.reset_parameters()
+
+    def extra_repr(self) -> str:
+        """Shown in the module's ``repr``."""
+        return f"sketch={self.sketch}"
+
+    def forward(self, graph: AllotropicGraph) -> Tensor:
+        """The starting states, ``[num_features, width]``."""
+        sketches = graph.once(("structural", self.sketch), lambda: _sketches(graph, self.sketch))
+        result: Tensor = self.linear(sketches.to(self.linear.weight))
+        return result
+
+
+class GivenFeatures(FeatureEmbedding):
+    """Vectors that the user supplies: from a text encoder, a knowledge base, a table.
+
+    Args:
+        source: A callable from a list of names to an array ``[len(names), n]``, or a mapping
+            from names to vectors. Features without a vector start at the mean of all vectors.
+        width: Width of the states; a trained linear layer maps the given vectors to it.
+        given_width: Width of the given vectors.
+    """
+
+    def __init__(
+        self,
+        source: Callable[[list[str]], Any] | Mapping[str, Any],
+        width: int,
+        given_width: int,
+    ) -> None:
+        super().__init__(width)
+        self.source = source
+        self.linear = nn.Linear(given_width, width)
+        self._key = object()  # an id() may come back after its owner is gone
+
+    def reset_parameters(self) -> None:
+        """Draws new weights."""
+        self.linear.reset_parameters()
+
+    def forward(self, graph: AllotropicGraph) -> Tensor:
+        """The starting states, ``[num_features, width]``."""
+        vectors = graph.once(("given", self._key), lambda: self._vectors(list(graph.features)))
+        result: Tensor = self.linear(vectors.to(self.linear.weight))
+        return result
+
+    def _vectors(self, names: list[str]) -> Tensor:
+        width = self.linear.in_features
+        if not names:
+            return torch.empty(0, width)
+        if callable(self.source):
+            vectors = np.asarray(self.source(names), dtype=np.float32)
+        else:
+            mean: Any = None
+            rows = []
+            for name in names:
+                vector = self.source.get(name)
+                if vector is None:
+                    mean = _mean_vector(self.source, width) if mean is None else mean
+                    vector = mean
+                rows.append(_checked(name, vector, width))
+            vectors = np.stack(rows)
+        if vectors.shape != (len(names), width):
+            raise DataError(
+                f"The feature embedding gave an array of shape {vectors.shape} for "
+                f"{len(names)} features of width {width}."
+            )
+        finite = np.isfinite(vectors).all(axis=1)
+        if not finite.all():
+            name = names[int(np.argmin(finite))]
+            raise DataError(f"The vector of feature {name!r} has numbers that are not finite.")
+        return torch.from_numpy(vectors)
+
+
+def _checked(name: str, vector: Any, width: int) -> NDArray[np.float32]:
+    row = np.asarray(vector, dtype=np.float32)
+    if row.shape != (width,):
+        raise DataError(
+            f"The vector of feature {name!r} has shape {row.shape}, but the others have {width} "
+            "numbers."
+        )
+    return row
+
+
+def _mean_vector(source: Mapping[str, Any], width: int) -> NDArray[np.float64]:
+    """The mean of all given vectors, so that it does not depend on the graph at hand."""
+    total = np.zeros(width)
+    for name, vector in source.items():
+        total += _checked(name, vector, width)
+    return total / max(len(source), 1)
+
+
+def make_features(kind: Any, graph: AllotropicGraph, width: int) -> FeatureEmbedding:
+    """The Φ of that kind: a name, or the user's own mapping, tensor or callable.
+
+    Args:
+        kind: ``learned``, ``name``, ``structural``, a :class:`FeatureEmbedding`, a mapping or a
+            callable (see :class:`GivenFeatures`), or an array with a row per feature of ``graph``.
+        graph: The training graph.
+        width: Width of the states.
+    """
+    if isinstance(kind, FeatureEmbedding):
+        return kind
+    if isinstance(kind, str):
+        if kind == "learned":
+            return LearnedFeatures(graph.features, width)
+        if kind == "name":
+            return NameFeatures(width)
+        if kind == "structural":
+            return StructuralFeatures(width)
+        raise unknown_name("feature embedding", kind, KINDS)
+    if isinstance(kind, Mapping):
+        first = next(iter(kind.values()), None)
+        if first is None:
+            raise ParameterError("A mapping of feature vectors must not be empty.")
+        return GivenFeatures(kind, width, len(np.asarray(first)))
+    if callable(kind):
+        probe = np.asarray(kind(list(graph.features)[:1] or ["probe"]))
+        return GivenFeatures(kind, width, probe.shape[-1])
+    rows = np.asarray(kind)
+    if rows.ndim != 2 or len(rows) != graph.num_features:
+        raise ParameterError(
+            f"An array of feature vectors needs one row for each of the {graph.num_features} "
+            f"features, got shape {rows.shape}."
+        )
+    table: dict[str, Any] = dict(zip(graph.features, rows, strict=True))
+    return GivenFeatures(table, width, rows.shape[1])
+
+
+def _piece_pattern(names: Iterable[str], buckets: int) -> SparsePattern:
+    indptr, indices = [0], []
+    for name in names:
+        rows = {_hash(piece) % buckets for piece in name_pieces(name)}
+        indices.extend(sorted(rows))
+        indptr.append(len(indices))
+    return SparsePattern(torch.tensor(indptr), torch.tensor(indices, dtype=torch.int64), buckets)
+
+
+def name_pieces(name: str) -> set[str]:
+    """The name itself, its words, and the letter pieces of each word, marked at its ends."""
+    words = "".join(letter if letter.isalnum() else " " for letter in name.lower()).split()
+    pieces = {f"name {name}"} | {f"word {word}" for word in words}
+    for word in words:
+        marked = f"<{word}>"
+        for length in (3, 4, 5):
+            pieces.update(
+                marked[start : start + length] for start in range(len(marked) - length + 1)
+            )
+    return pieces
+
+
+def _sketches(graph: AllotropicGraph, width: int) -> Tensor:
+    """What company each feature keeps, ``[num_features, width + 2]``; see the class above."""
+    seeds = [_hash(name) for name in graph.features]
+    fixed = np.stack(
+        [np.random.default_rng(seed).standard_normal(width, dtype=np.float32) for seed in seeds]
+        or [np.empty(width, dtype=np.float32)]
+    )[: graph.num_features]
+    incidence, back = graph.incidence, graph.incidence.transpose
+    with torch.no_grad():
+        states = torch.from_numpy(fixed).to(incidence.device)
+        per_node = sparse_product(incidence, incidence.mean_weights(torch.float32), states)
+        company = sparse_product(back, back.mean_weights(torch.float32), per_node)
+        count = back.counts.to(torch.float32).unsqueeze(1)
+        used = (count > 0).float()
+        # Names that no node has (any more) must not move the others: they stay out of the mean.
+        mean = company.sum(dim=0, keepdim=True) / used.sum().clamp(min=1)
+        company = (company - mean) * used
+        company = company / company.norm(dim=1, keepdim=True).clamp(min=1e-6) * width**0.5
+        return torch.cat((company, count.log1p(), used), dim=1)
+
+
+def _hash(text: str) -> int:
+    return zlib.crc32(text.encode("utf-8", "surrogatepass"))

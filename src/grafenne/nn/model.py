@@ -1,0 +1,153 @@
+"""GRAFENNE: feature embeddings, L layers of three phases, and skips to the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from grafenne.allotrope import AllotropicGraph
+from grafenne.errors import ParameterError
+from grafenne.nn.block import Block, whole_graph_blocks
+from grafenne.nn.features import FeatureEmbedding
+from grafenne.nn.layer import GrafenneLayer
+from grafenne.ops import Dropout
+
+
+class Encoded(NamedTuple):
+    """What the model makes of a graph.
+
+    Attributes:
+        nodes: Node embeddings, ``[num_nodes, output_width]``.
+        feature_states: States of the features before each layer, ``[num_features, width]`` each.
+    """
+
+    nodes: Tensor
+    feature_states: list[Tensor]
+
+
+class Grafenne(nn.Module):
+    """The whole network, from an allotropic graph to node embeddings.
+
+    The number of parameters does not depend on the number of features, unless Φ is ``learned``.
+
+    Args:
+        features: Φ, the starting states of the feature nodes.
+        width: Width of all states.
+        num_layers: Number of three-phase layers.
+        backbone: The GNN of phase 2.
+        heads: Number of attention heads.
+        mode: ``value`` or ``paper``.
+        aggregation: ``attention``, ``mean`` or ``sum`` in phases 1 and 3.
+        normalisation: ``layer``, ``batch`` or ``none``.
+        skip: Whether the embedding joins the result of the first phase 1 and of every layer,
+            which matters where neighbours mislead. Without it, it is the last layer's result.
+        dropout: Share of hidden values dropped in training.
+        feature_dropout: Share of feature edges left out in training.
+        feature_edges: Whether edges among features carry messages.
+    """
+
+    def __init__(
+        self,
+        features: FeatureEmbedding,
+        *,
+        width: int = 64,
+        num_layers: int = 2,
+        backbone: Any = "sage",
+        heads: int = 1,
+        mode: str = "value",
+        aggregation: str = "attention",
+        normalisation: str = "layer",
+        skip: bool = True,
+        dropout: float = 0.5,
+        feature_dropout: float = 0.5,
+        feature_edges: bool = False,
+    ) -> None:
+        super().__init__()
+        if num_layers < 1:
+            raise ParameterError(f"num_layers must be at least 1, got {num_layers}.")
+        self.features = features
+        self.width, self.skip = width, skip
+        self.layers = nn.ModuleList(
+            GrafenneLayer(
+                width,
+                first=number == 0,
+                last=number == num_layers - 1,
+                # An instance serves the first layer, copies of it the others.
+                backbone=deepcopy(backbone) if number else backbone,
+                heads=heads,
+                mode=mode,
+                aggregation=aggregation,
+                normalisation=normalisation,
+                dropout=dropout,
+                feature_edges=feature_edges,
+            )
+            for number in range(num_layers)
+        )
+        self.output_width = width * (num_layers + 1) if skip else width
+        self.dropout = Dropout(dropout)
+        self.feature_dropout = Dropout(feature_dropout)
+
+    @property
+    def num_layers(self) -> int:
+        """Number of three-phase layers."""
+        return len(self.layers)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Number type of the parameters."""
+        return next(self.parameters()).dtype
+
+    def reset_parameters(self) -> None:
+        """Draws new weights."""
+        self.features.reset_parameters()  # type: ignore[operator]
+        for layer in self.layers:
+            layer.reset_parameters()  # type: ignore[operator]
+
+    def forward(self, graph: AllotropicGraph, keep: Tensor | None = None) -> Encoded:
+        """A full pass over the graph.
+
+        Args:
+            graph: The allotropic graph.
+            keep: 0 for triples to leave out, 1 for the others, ``[num_values]``. Without it
+                ``feature_dropout`` decides while training.
+        """
+        blocks = whole_graph_blocks(graph, self.num_layers, self.dtype)
+        if keep is None:
+            keep = self.feature_dropout.keep(
+                graph.incidence.num_entries, self.dtype, graph.incidence.device
+            )
+        # A node that lacks a feature lacks it in every layer: one mask for all of them.
+        return self.encode(blocks, self.features(graph), [block.keep_of(keep) for block in blocks])
+
+    def encode(
+        self,
+        blocks: Sequence[Block],
+        features: Tensor,
+        keeps: Sequence[tuple[Tensor | None, Tensor | None]] | None = None,
+    ) -> Encoded:
+        """The layers alone, over given blocks.
+
+        Args:
+            blocks: One per layer, whole or sampled.
+            features: Starting states of the features.
+            keeps: Per layer, the masks of phase 1 and phase 3.
+        """
+        count = blocks[-1].num_nodes_out
+        nodes: Tensor | None = None
+        parts: list[Tensor] = []
+        states = [features]
+        for number, (layer, block) in enumerate(zip(self.layers, blocks, strict=True)):
+            keep, back_keep = (None, None) if keeps is None else keeps[number]
+            out = layer(block, nodes, states[-1], keep, back_keep)
+            if number == 0:
+                parts.append(out.gathered[:count])
+            parts.append(out.nodes[:count])
+            nodes = out.nodes
+            if out.features is not None:
+                states.append(out.features)
+        joined = torch.cat(parts, dim=1) if self.skip else parts[-1]
+        return Encoded(self.dropout(joined), states)

@@ -1,0 +1,123 @@
+"""Node classification: labels, loss and metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from grafenne.data.feature_graph import FeatureGraph
+from grafenne.errors import DataError, ParameterError, unknown_name
+
+
+class NodeClassification:
+    """Choosing one of several classes for a node.
+
+    Args:
+        classes: The class names, in the order of the outputs.
+        class_weight: ``None``, ``balanced`` (each class counts the same in total) or a mapping
+            from class names to weights.
+        counts: Training nodes per class, for ``balanced``.
+    """
+
+    metric = "accuracy"
+
+    def __init__(
+        self,
+        classes: Sequence[Hashable],
+        class_weight: str | Mapping[Hashable, float] | None = None,
+        counts: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.classes = tuple(classes)
+        self.output_width = len(self.classes)
+        self.weight = _class_weights(self.classes, class_weight, counts)
+
+    def targets(self, graph: FeatureGraph) -> Tensor:
+        """Class of each node as a position in ``classes``, -1 where it is not known."""
+        if graph.labels is None:
+            raise DataError("The graph has no labels.")
+        if graph.labels.kind != "class":
+            raise DataError("The labels of the graph are numbers; use a regressor for them.")
+        place = {name: position for position, name in enumerate(self.classes)}
+        code = np.array([place.get(name, -1) for name in graph.labels.classes] + [-1])
+        return torch.from_numpy(code[graph.labels.values])
+
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Cross entropy, averaged over the nodes."""
+        weight = None if self.weight is None else self.weight.to(outputs)
+        return functional.cross_entropy(outputs, targets, weight=weight)
+
+    def quick_metric(self, outputs: Tensor, targets: Tensor) -> float:
+        """Accuracy; cheap enough for every epoch."""
+        return float((outputs.argmax(dim=1) == targets).double().mean())
+
+
+def classification_metrics(
+    truth: NDArray[np.int64], probabilities: NDArray[np.floating], classes: Sequence[Hashable]
+) -> dict[str, Any]:
+    """Accuracy, macro-averaged F1, AUC and a report per class.
+
+    Args:
+        truth: True class of each node, as a position in ``classes``.
+        probabilities: ``[nodes, classes]``.
+        classes: The class names.
+
+    Returns:
+        ``accuracy``, ``macro_f1``, ``auc`` (one against the rest, averaged over the classes that
+        occur; ``None`` if fewer than two do), ``nodes`` and ``per_class``.
+    """
+    from sklearn.metrics import f1_score, precision_recall_fscore_support, roc_auc_score
+
+    if not len(truth):
+        raise DataError("There is no labelled node to evaluate on.")
+    predicted = probabilities.argmax(axis=1)
+    present = np.unique(np.concatenate((truth, predicted)))
+    precision, recall, f1, support = precision_recall_fscore_support(
+        truth, predicted, labels=np.arange(len(classes)), zero_division=0
+    )
+    areas = [
+        roc_auc_score(truth == position, probabilities[:, position])
+        for position in np.unique(truth)
+        if 0 < (truth == position).sum() < len(truth)
+    ]
+    return {
+        "accuracy": float((predicted == truth).mean()),
+        "macro_f1": float(f1_score(truth, predicted, labels=present, average="macro")),
+        "auc": float(np.mean(areas)) if areas else None,
+        "nodes": len(truth),
+        "per_class": {
+            str(name): {
+                "precision": float(precision[position]),
+                "recall": float(recall[position]),
+                "f1": float(f1[position]),
+                "nodes": int(support[position]),
+            }
+            for position, name in enumerate(classes)
+        },
+    }
+
+
+def _class_weights(
+    classes: tuple[Hashable, ...],
+    class_weight: str | Mapping[Hashable, float] | None,
+    counts: NDArray[np.int64] | None,
+) -> Tensor | None:
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, Mapping):
+        for name in class_weight:
+            if name not in classes:
+                raise unknown_name("class in class_weight", name, classes)
+        return torch.tensor([float(class_weight.get(name, 1.0)) for name in classes])
+    if class_weight != "balanced" or counts is None:
+        raise ParameterError(
+            f"class_weight is None, 'balanced' or a mapping from classes to weights, "
+            f"got {class_weight!r}."
+        )
+    share = counts.sum() / (len(classes) * np.maximum(counts, 1))
+    return torch.from_numpy(share).float()

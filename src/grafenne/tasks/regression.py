@@ -1,0 +1,83 @@
+"""Node regression: targets, loss and metrics."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from grafenne.data.feature_graph import FeatureGraph
+from grafenne.errors import DataError
+
+
+class NodeRegression:
+    """Predicting a number for a node.
+
+    The network learns the number in units of the training targets' spread, so that learning
+    rates mean the same whatever the unit.
+
+    Args:
+        center: Mean of the training targets.
+        spread: Their standard deviation.
+    """
+
+    metric = "rmse"
+    output_width = 1
+
+    def __init__(self, center: float, spread: float) -> None:
+        self.center = center
+        self.spread = spread if spread > 0 else 1.0
+
+    @classmethod
+    def fitted(cls, targets: NDArray[np.float64]) -> NodeRegression:
+        """The task for these training targets."""
+        return cls(float(targets.mean()), float(targets.std()))
+
+    def targets(self, graph: FeatureGraph) -> Tensor:
+        """Scaled target of each node, NaN where it is not known."""
+        numbers = numeric_labels(graph)
+        return torch.from_numpy((numbers - self.center) / self.spread).float()
+
+    def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """Mean squared error in units of the spread."""
+        return functional.mse_loss(outputs.squeeze(1), targets.to(outputs.dtype))
+
+    def quick_metric(self, outputs: Tensor, targets: Tensor) -> float:
+        """Root mean squared error in the unit of the targets."""
+        return float(self.loss(outputs, targets).sqrt()) * self.spread
+
+    def numbers(self, outputs: Tensor) -> NDArray[np.float64]:
+        """The network's outputs in the unit of the targets."""
+        scaled: NDArray[np.float64] = outputs.squeeze(1).double().cpu().numpy()
+        return scaled * self.spread + self.center
+
+
+def numeric_labels(graph: FeatureGraph) -> NDArray[np.float64]:
+    """The labels as numbers, NaN where unknown; class names that are numbers will do."""
+    if graph.labels is None:
+        raise DataError("The graph has no labels.")
+    if graph.labels.kind == "number":
+        return graph.labels.values.astype(np.float64)
+    try:
+        table = np.array([float(name) for name in graph.labels.classes] + [np.nan])  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise DataError("The labels of the graph are class names; use a classifier.") from None
+    return table[graph.labels.values]
+
+
+def regression_metrics(
+    truth: NDArray[np.float64], predicted: NDArray[np.float64]
+) -> dict[str, float | int | None]:
+    """MAE, RMSE and R² (``None`` when the truth does not vary)."""
+    if not len(truth):
+        raise DataError("There is no labelled node to evaluate on.")
+    error = predicted - truth
+    spread = float(((truth - truth.mean()) ** 2).sum())
+    return {
+        "mae": float(np.abs(error).mean()),
+        "rmse": float(np.sqrt((error**2).mean())),
+        "r2": 1 - float((error**2).sum()) / spread if spread > 0 else None,
+        "nodes": len(truth),
+    }

@@ -1,0 +1,132 @@
+"""Saving a training run so that it can go on as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from grafenne.data.atomic import atomic_folder
+from grafenne.errors import ModelFileError
+from grafenne.ops import RandomBits
+
+if TYPE_CHECKING:
+    from grafenne.training.loop import History
+
+FORMAT = 1
+
+
+class Checkpoint:
+    """A folder with the weights, the optimizer's state, the best weights and the randomness.
+
+    Args:
+        folder: Where to keep it; replaced as a whole each time, so it is never half-written.
+        identity: What the run is (settings, data, seed). A checkpoint of another run is refused.
+        every: Seconds between two checkpoints.
+    """
+
+    def __init__(
+        self, folder: Path | str, identity: dict[str, Any], every: float = 30.0
+    ) -> None:
+        self.folder = Path(folder)
+        self.identity = json.loads(json.dumps(identity, default=str))
+        self.every = every
+        self._last = time.monotonic()
+
+    def exists(self) -> bool:
+        """Whether there is one to go on from."""
+        return (self.folder / "checkpoint.json").is_file()
+
+    def is_due(self) -> bool:
+        """Whether it is time for another."""
+        return time.monotonic() - self._last >= self.every
+
+    def remove(self) -> None:
+        """Deletes the folder; a finished run needs it no longer."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def save(
+        self,
+        network: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        bits: RandomBits,
+        history: History,
+        best: dict[str, Tensor],
+    ) -> None:
+        """Writes the state of the run."""
+        from safetensors.torch import save_file
+
+        tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
+        tensors |= {f"best.{name}": value for name, value in best.items()}
+        for number, state in optimizer.state_dict()["state"].items():
+            for name, value in state.items():
+                tensors[f"optimizer.{number}.{name}"] = torch.as_tensor(value)
+        about = {
+            "format": FORMAT,
+            "identity": self.identity,
+            "history": history.to_dict(),
+            "bits": bits.state(),
+        }
+        with atomic_folder(
+            self.folder, replaceable=lambda name: name.startswith("checkpoint.")
+        ) as folder:
+            # Tensors that share storage must be copied for safetensors.
+            whole = {name: value.detach().cpu().clone() for name, value in tensors.items()}
+            save_file(whole, folder / "checkpoint.safetensors")
+            (folder / "checkpoint.json").write_text(json.dumps(about), encoding="utf-8")
+        self._last = time.monotonic()
+
+    def restore(
+        self, network: nn.Module, optimizer: torch.optim.Optimizer, bits: RandomBits
+    ) -> tuple[History, dict[str, Tensor]]:
+        """Puts everything back; returns the history and the best weights so far."""
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+
+        from grafenne.training.loop import History
+
+        try:
+            about = json.loads((self.folder / "checkpoint.json").read_text(encoding="utf-8"))
+            tensors = load_file(self.folder / "checkpoint.safetensors")
+            if about["format"] != FORMAT:
+                raise ModelFileError(f"{self.folder} is a checkpoint of another version.")
+            if about["identity"] != self.identity:
+                raise ModelFileError(
+                    f"{self.folder} is a checkpoint of another run ({_difference(about, self)}); "
+                    "name another folder or delete it."
+                )
+            network.load_state_dict(_part(tensors, "network."))
+            state: dict[int, dict[str, Tensor]] = {}
+            for name, value in _part(tensors, "optimizer.").items():
+                number, key = name.split(".", 1)
+                state.setdefault(int(number), {})[key] = value
+            optimizer.load_state_dict(
+                {"state": state, "param_groups": optimizer.state_dict()["param_groups"]}
+            )
+            bits.set_state(about["bits"])
+            history = History(**about["history"])
+        except (OSError, KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
+            if isinstance(error, ModelFileError):
+                raise
+            raise ModelFileError(f"The checkpoint in {self.folder} is damaged: {error}.") from None
+        history.epochs = [tuple(entry) for entry in history.epochs]  # type: ignore[misc]
+        return history, _part(tensors, "best.")
+
+
+def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {
+        name[len(prefix) :]: value for name, value in tensors.items() if name.startswith(prefix)
+    }
+
+
+def _difference(about: dict[str, Any], checkpoint: Checkpoint) -> str:
+    stored, wanted = about["identity"], checkpoint.identity
+    for name in sorted(stored.keys() | wanted.keys()):
+        if stored.get(name) != wanted.get(name):
+            return f"{name} was {stored.get(name)!r}, now {wanted.get(name)!r}"
+    return "other settings"

@@ -1,0 +1,132 @@
+"""What a network is trained for when links are to be predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from grafenne.allotrope import AllotropicGraph
+from grafenne.data.feature_graph import FeatureGraph
+from grafenne.nn.model import Grafenne
+from grafenne.ops import Adjacency, RandomBits
+from grafenne.tasks.links import EdgeSplit, edge_pairs, sample_negatives
+
+HIDDEN_SHARE = 0.5
+"""Share of the training edges that each step hides and asks for.
+
+A network that sees an edge while it is asked for it learns to look the answer up.
+"""
+
+
+class LinkNetwork(nn.Module):
+    """GRAFENNE with a score per pair of nodes.
+
+    The score is a small network over the element-wise product of the two embeddings, so it is
+    the same in both directions; with ``directed`` the two ends have projections of their own.
+
+    Args:
+        encoder: From a graph to node embeddings.
+        directed: Whether (u, v) and (v, u) are different questions.
+    """
+
+    def __init__(self, encoder: Grafenne, *, directed: bool = False) -> None:
+        super().__init__()
+        self.encoder = encoder
+        width = encoder.width
+        self.source = nn.Linear(encoder.output_width, width)
+        self.target = nn.Linear(encoder.output_width, width) if directed else None
+        self.hidden = nn.Linear(width, width)
+        self.output = nn.Linear(width, 1)
+
+    def score(self, nodes: Tensor, pairs: Tensor) -> Tensor:
+        """Log-odds that each pair is an edge, ``[num_pairs]``.
+
+        Args:
+            nodes: Node embeddings.
+            pairs: Positions, ``[num_pairs, 2]``.
+        """
+        ends = self.source(nodes)
+        others = ends if self.target is None else self.target(nodes)
+        joint = ends[pairs[:, 0]] * others[pairs[:, 1]]
+        result: Tensor = self.output(functional.relu(self.hidden(joint))).squeeze(1)
+        return result
+
+    def forward(self, graph: AllotropicGraph, pairs: Tensor) -> Tensor:
+        """Scores after a full pass over the graph."""
+        return self.score(self.encoder(graph).nodes, pairs)
+
+
+class LinkObjective:
+    """Training and validation losses of link prediction.
+
+    Args:
+        network: The network.
+        prepared: The graph of the training edges, as the network sees it.
+        split: The edges.
+        bits: Source of randomness.
+    """
+
+    def __init__(
+        self, network: LinkNetwork, prepared: AllotropicGraph, split: EdgeSplit, bits: RandomBits
+    ) -> None:
+        self.network, self.prepared, self.bits = network, prepared, bits
+        self.graph: FeatureGraph = split.graph
+        self.pairs = torch.from_numpy(edge_pairs(self.graph))
+        self.validation = torch.from_numpy(
+            np.concatenate((split.validation, split.validation_negatives))
+        )
+        self.truth = torch.zeros(len(self.validation))
+        self.truth[: len(split.validation)] = 1
+        self.entry_edge = _edge_of_each_entry(prepared, self.graph)
+
+    def batches(self) -> Iterator[Callable[[], Tensor]]:
+        """One loss over the hidden edges and as many fresh negatives."""
+        yield self._loss
+
+    def validate(self) -> tuple[float, float]:
+        """Loss and AUC on the validation edges and their fixed negatives."""
+        from sklearn.metrics import roc_auc_score
+
+        self.network.eval()
+        with torch.no_grad():
+            scores = self.network(self.prepared, self.validation)
+            loss = functional.binary_cross_entropy_with_logits(scores, self.truth.to(scores))
+        area = roc_auc_score(self.truth.numpy(), scores.cpu().numpy())
+        return float(loss), float(area)
+
+    def _loss(self) -> Tensor:
+        hidden = ~self.bits.keep(len(self.pairs), HIDDEN_SHARE)
+        if not bool(hidden.any()) or bool(hidden.all()):
+            hidden = torch.zeros_like(hidden)
+            hidden[0] = True
+        adjacency = self.prepared.adjacency
+        weights = (~hidden[self.entry_edge]).to(self.prepared.adjacency.pattern.device)
+        if adjacency.weights is not None:
+            shown = weights * adjacency.weights
+        else:
+            shown = weights.to(torch.get_default_dtype())
+        seen = self.prepared.with_adjacency(Adjacency(adjacency.pattern, shown))
+        positives = self.pairs[hidden]
+        negatives = torch.from_numpy(
+            sample_negatives(self.graph, len(positives), self.bits.generator())
+        )
+        scores = self.network(seen, torch.cat((positives, negatives)))
+        truth = torch.zeros_like(scores)
+        truth[: len(positives)] = 1
+        return functional.binary_cross_entropy_with_logits(scores, truth)
+
+
+def _edge_of_each_entry(prepared: AllotropicGraph, graph: FeatureGraph) -> Tensor:
+    """Which edge of the graph each entry of the adjacency stands for, either way round."""
+    pattern, size = prepared.adjacency.pattern, graph.num_nodes
+    senders = pattern.indices.cpu().numpy().astype(np.int64)
+    receivers = pattern.rows.cpu().numpy().astype(np.int64)
+    keys = graph.edges.sources * size + graph.edges.targets  # sorted, as the edges are
+    forward = np.searchsorted(keys, senders * size + receivers).clip(max=max(len(keys) - 1, 0))
+    found = keys[forward] == senders * size + receivers
+    backward = np.searchsorted(keys, receivers * size + senders).clip(max=max(len(keys) - 1, 0))
+    return torch.from_numpy(np.where(found, forward, backward))

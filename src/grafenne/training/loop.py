@@ -1,0 +1,201 @@
+"""The one training loop: every estimator and baseline goes through it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from grafenne.errors import ParameterError, TrainingError, unknown_name
+from grafenne.ops import RandomBits
+from grafenne.training.checkpoint import Checkpoint
+from grafenne.training.progress import Progress
+
+SCHEDULES = ("constant", "cosine")
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How to train.
+
+    Attributes:
+        epochs: Most passes over the training nodes.
+        patience: Epochs without a better validation loss before training stops.
+        learning_rate: Step size of Adam.
+        weight_decay: L2 penalty of Adam.
+        schedule: ``constant``, or ``cosine`` to bring the learning rate down to zero over
+            ``epochs``.
+        clip_norm: Largest norm of a gradient; ``None`` for no bound.
+    """
+
+    epochs: int = 300
+    patience: int = 50
+    learning_rate: float = 0.01
+    weight_decay: float = 5e-4
+    schedule: str = "constant"
+    clip_norm: float | None = 5.0
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1:
+            raise ParameterError(f"epochs must be at least 1, got {self.epochs}.")
+        if self.patience < 1:
+            raise ParameterError(f"patience must be at least 1, got {self.patience}.")
+        if not self.learning_rate > 0:
+            raise ParameterError(f"learning_rate must be above 0, got {self.learning_rate}.")
+        if self.weight_decay < 0:
+            raise ParameterError(f"weight_decay must not be negative, got {self.weight_decay}.")
+        if self.schedule not in SCHEDULES:
+            raise unknown_name("schedule", self.schedule, SCHEDULES)
+
+    def rate_at(self, epoch: int) -> float:
+        """The learning rate of an epoch."""
+        if self.schedule == "constant":
+            return self.learning_rate
+        return self.learning_rate * 0.5 * (1 + math.cos(math.pi * epoch / self.epochs))
+
+
+class Objective(Protocol):
+    """What a network is trained for."""
+
+    network: nn.Module
+
+    def batches(self) -> Iterator[Callable[[], Tensor]]:
+        """The losses of one epoch, each computed when called."""
+
+    def validate(self) -> tuple[float, float]:
+        """Validation loss and metric, in evaluation mode."""
+
+
+@dataclass
+class History:
+    """What happened in training.
+
+    Attributes:
+        epochs: Per epoch: training loss, validation loss, validation metric.
+        best_epoch: Epoch whose weights were kept.
+        best_loss: Its validation loss.
+        seconds: Time spent in all epochs.
+        stopped: ``patience``, ``epochs``.
+    """
+
+    epochs: list[tuple[float, float, float]] = field(default_factory=list)
+    best_epoch: int = -1
+    best_loss: float = math.inf
+    seconds: float = 0.0
+    stopped: str = ""
+
+    @property
+    def seconds_per_epoch(self) -> float:
+        """Mean time of an epoch, training and validation."""
+        return self.seconds / max(len(self.epochs), 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def train(
+    objective: Objective,
+    settings: TrainingSettings,
+    bits: RandomBits,
+    *,
+    progress: Progress | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> History:
+    """Trains ``objective.network`` and leaves the weights of the best validation loss in it.
+
+    Args:
+        objective: The losses.
+        settings: How to train.
+        bits: Source of all randomness; its state goes into checkpoints.
+        progress: Told after each epoch.
+        checkpoint: Where to save now and then and on Ctrl-C; if one is there, training goes on
+            from it and ends in the same weights as without the interruption.
+    """
+    network = objective.network
+    optimizer = torch.optim.Adam(
+        network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+    )
+    history, best = History(), _weights(network)
+    if checkpoint is not None and checkpoint.exists():
+        history, best = checkpoint.restore(network, optimizer, bits)
+    try:
+        while _goes_on(history, settings):
+            started = time.perf_counter()
+            for group in optimizer.param_groups:
+                group["lr"] = settings.rate_at(len(history.epochs))
+            loss = _one_epoch(objective, optimizer, settings, best)
+            validation, metric = objective.validate()
+            if not math.isfinite(validation):
+                network.load_state_dict(best)
+                raise _not_finite("validation loss", settings)
+            if validation < history.best_loss:
+                history.best_epoch, history.best_loss = len(history.epochs), validation
+                best = _weights(network)
+            history.epochs.append((loss, validation, metric))
+            history.seconds += time.perf_counter() - started
+            if checkpoint is not None and checkpoint.is_due():
+                checkpoint.save(network, optimizer, bits, history, best)
+            if progress is not None:
+                progress.epoch(history, settings.epochs)
+    except KeyboardInterrupt:
+        if checkpoint is not None:
+            checkpoint.save(network, optimizer, bits, history, best)
+        network.load_state_dict(best)
+        raise
+    finally:
+        if progress is not None:
+            progress.close()
+    network.load_state_dict(best)
+    network.eval()
+    return history
+
+
+def _goes_on(history: History, settings: TrainingSettings) -> bool:
+    done = len(history.epochs)
+    if done >= settings.epochs:
+        history.stopped = "epochs"
+    elif done and done - 1 - history.best_epoch >= settings.patience:
+        history.stopped = "patience"
+    else:
+        return True
+    return False
+
+
+def _one_epoch(
+    objective: Objective,
+    optimizer: torch.optim.Optimizer,
+    settings: TrainingSettings,
+    best: dict[str, Tensor],
+) -> float:
+    network = objective.network
+    network.train()
+    losses = []
+    for compute in objective.batches():
+        optimizer.zero_grad(set_to_none=True)
+        loss = compute()
+        if not bool(torch.isfinite(loss)):
+            network.load_state_dict(best)
+            raise _not_finite("training loss", settings)
+        loss.backward()  # type: ignore[no-untyped-call]
+        if settings.clip_norm is not None:
+            nn.utils.clip_grad_norm_(network.parameters(), settings.clip_norm)
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    return sum(losses) / max(len(losses), 1)
+
+
+def _not_finite(what: str, settings: TrainingSettings) -> TrainingError:
+    return TrainingError(
+        f"The {what} is no longer a finite number; the last good weights were kept. Try a lower "
+        f"learning_rate (now {settings.learning_rate}) or scaling='standard' for the features."
+    )
+
+
+def _weights(network: nn.Module) -> dict[str, Tensor]:
+    return {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
