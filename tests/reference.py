@@ -102,8 +102,7 @@ def value_phase(
             if attention.aggregation == "attention":
                 rises, falls = attention.value_score[head]
                 scores = [
-                    attention.score.weight[head] @ senders[u]
-                    + (rises * e if e > 0 else falls * -e)
+                    attention.score.weight[head] @ senders[u] + (rises * e if e > 0 else falls * -e)
                     for u, e in mine
                 ]
             total = senders.new_zeros(part)
@@ -183,7 +182,7 @@ def graph(layer: Any, edges: list[Edge], nodes: Tensor) -> Tensor:
 def gat(layer: Any, edges: list[Edge], nodes: Tensor) -> Tensor:
     results = []
     for v in range(len(nodes)):
-        mine = sorted({u for receiver, u, _ in edges if receiver == v} | {v})
+        mine = sorted({u for receiver, u, weight in edges if receiver == v and weight} | {v})
         gathered = []
         for head in range(layer.heads):
             weight = layer.linear.weight[head * layer.part : (head + 1) * layer.part]

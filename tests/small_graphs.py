@@ -14,7 +14,7 @@ VALUE_KINDS = ("binary", "positive", "continuous", "zeros")
 def random_graph(
     seed: int = 0,
     *,
-    nodes: int = 7,
+    nodes: int = 6,
     features: int = 5,
     values: str = "continuous",
     directed: bool = False,

@@ -135,7 +135,8 @@ def to_allotropic(graph: FeatureGraph, *, direction: str = "both") -> Allotropic
         nodes=graph.nodes,
         features=graph.features,
         incidence=SparsePattern.from_scipy(graph.values.to_scipy()),
-        values=torch.from_numpy(graph.values.data),
+        # A copy in torch's aligned memory: results must not depend on where NumPy put the array.
+        values=torch.from_numpy(graph.values.data).clone(),
         adjacency=_adjacency(graph.edges, direction),
         feature_adjacency=_adjacency(graph.feature_edges, "both"),
         edges=graph.edges,

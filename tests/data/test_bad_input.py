@@ -78,7 +78,7 @@ def test_bad_text_tables(tmp_path: Path, tables: dict[str, str | bytes], message
 
 def test_two_tables_of_one_name(tmp_path: Path) -> None:
     (tmp_path / "features.tsv").write_text("node\tfeature\n")
-    with pytest.raises(DataError, match="two tables of features.*features.csv.*features.tsv"):
+    with pytest.raises(DataError, match=r"two tables of features.*features.csv.*features.tsv"):
         read(tmp_path, features=HEAD)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from grafenne import FeatureGraph
@@ -58,6 +58,7 @@ def pairs_of_graphs(draw: st.DrawFn) -> tuple[FeatureGraph, FeatureGraph]:
     return one, other
 
 
+@settings(deadline=None)
 @given(pairs_of_graphs())
 def test_applying_the_difference_gives_the_other_graph(
     both: tuple[FeatureGraph, FeatureGraph],
@@ -72,6 +73,7 @@ def test_applying_the_difference_gives_the_other_graph(
     assert result.apply(after.diff(before)) == before
 
 
+@settings(deadline=None)
 @given(pairs_of_graphs())
 def test_applied_graphs_keep_their_order_and_are_canonical(
     both: tuple[FeatureGraph, FeatureGraph],
@@ -102,6 +104,7 @@ def test_applied_graphs_keep_their_order_and_are_canonical(
     np.testing.assert_array_equal(rebuilt.edges.targets, result.edges.targets)
 
 
+@settings(deadline=None)
 @given(feature_graphs())
 def test_a_graph_does_not_differ_from_itself(graph: FeatureGraph) -> None:
     assert graph.diff(graph).is_empty
@@ -109,6 +112,7 @@ def test_a_graph_does_not_differ_from_itself(graph: FeatureGraph) -> None:
     assert graph.apply(graph.diff(graph)) == graph
 
 
+@settings(deadline=None)
 @given(feature_graphs(), feature_graphs())
 def test_differences_that_no_delta_can_express_are_refused(
     one: FeatureGraph, other: FeatureGraph
@@ -140,6 +144,7 @@ def naively_affected(before: FeatureGraph, after: FeatureGraph) -> list[Any]:
     ]
 
 
+@settings(deadline=None)
 @given(pairs_of_graphs())
 def test_affected_nodes_are_those_whose_features_or_edges_differ(
     both: tuple[FeatureGraph, FeatureGraph],
@@ -343,6 +348,7 @@ def test_two_changes_of_one_graph_do_not_see_each_other(graph: FeatureGraph) -> 
 triples = st.tuples(st.one_of(names, whole_numbers), names, finite)
 
 
+@settings(deadline=None)
 @given(st.lists(triples, unique_by=lambda row: row[:2]), st.randoms(use_true_random=False))
 def test_equality_and_digest_ignore_the_order(rows: list[Any], random: Any) -> None:
     shuffled = list(rows)

@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grafenne import FeatureGraph
@@ -64,6 +64,7 @@ def identical(one: GraphDelta, other: GraphDelta) -> bool:
     return cells(one) == cells(other) and one.label_kind == other.label_kind
 
 
+@settings(deadline=None)
 @given(deltas())
 def test_events_round_trip_exactly(delta: GraphDelta) -> None:
     with TemporaryDirectory() as folder:
@@ -72,6 +73,7 @@ def test_events_round_trip_exactly(delta: GraphDelta) -> None:
         assert identical(GraphDelta.read(path), delta)
 
 
+@settings(deadline=None)
 @given(deltas())
 def test_folders_round_trip_exactly(delta: GraphDelta) -> None:
     with TemporaryDirectory() as folder:

@@ -131,7 +131,7 @@ def test_csv_ids_are_text_and_labels_are_guessed(tmp_path: Path) -> None:
     ],
 )
 def test_labels_of_a_csv_file(tmp_path: Path, texts: list[str], expected: list[object]) -> None:
-    labels = "node,label\n" + "".join(f"{name},{text}\n" for name, text in zip("ab", texts))
+    labels = f"node,label\na,{texts[0]}\nb,{texts[1]}\n"
     graph = FeatureGraph.read(fill(tmp_path, nodes="node\na\nb\n", labels=labels))
     assert graph.labels is not None
     found = [graph.labels.kind, graph.label_of("a"), graph.label_of("b")]
@@ -204,9 +204,14 @@ def test_atomic_write_keeps_the_old_file_when_the_block_fails(tmp_path: Path) ->
     path = tmp_path / "deep" / "note.txt"
     with atomic_write(path) as beside:
         beside.write_text("old")
-    with pytest.raises(RuntimeError), atomic_write(path) as beside:
-        beside.write_text("new")
-        raise RuntimeError
+
+    def fail() -> None:
+        with atomic_write(path) as beside:
+            beside.write_text("new")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
     assert path.read_text() == "old"
     assert [entry.name for entry in path.parent.iterdir()] == ["note.txt"]
 
@@ -215,10 +220,15 @@ def test_atomic_folder_keeps_the_old_folder_until_the_new_one_is_complete(tmp_pa
     folder = tmp_path / "folder"
     with atomic_folder(folder) as beside:
         (beside / "a.txt").write_text("old")
-    with pytest.raises(RuntimeError), atomic_folder(folder, replaceable=bool) as beside:
-        (beside / "b.txt").write_text("new")
-        assert (folder / "a.txt").read_text() == "old"
-        raise RuntimeError
+
+    def fail() -> None:
+        with atomic_folder(folder, replaceable=bool) as beside:
+            (beside / "b.txt").write_text("new")
+            assert (folder / "a.txt").read_text() == "old"
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
     assert [entry.name for entry in folder.iterdir()] == ["a.txt"]
     with atomic_folder(folder, replaceable=bool) as beside:
         (beside / "b.txt").write_text("new")

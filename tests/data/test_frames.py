@@ -158,16 +158,16 @@ def test_a_column_hidden_in_the_index_is_pointed_out() -> None:
 
 
 def test_a_value_column_under_another_name_is_not_passed_over() -> None:
-    with pytest.raises(DataError, match="no column 'value' in the features table.*'values'"):
+    with pytest.raises(DataError, match=r"no column 'value' in the features table.*'values'"):
         FeatureGraph.from_frames(PEOPLE.rename(columns={"value": "values"}))
-    with pytest.raises(DataError, match="no column 'weight' in the edges table.*'wieght'"):
+    with pytest.raises(DataError, match=r"no column 'weight' in the edges table.*'wieght'"):
         FeatureGraph.from_frames(
             PEOPLE, edges(("ann", "bob", 1.0)).rename(columns={"weight": "wieght"})
         )
 
 
 def test_something_else_than_a_frame_is_refused() -> None:
-    with pytest.raises(ParameterError, match="features must be a pandas DataFrame.*list"):
+    with pytest.raises(ParameterError, match=r"features must be a pandas DataFrame.*list"):
         FeatureGraph.from_frames([("a", "x", 1.0)])  # type: ignore[arg-type]
 
 

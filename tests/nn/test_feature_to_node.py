@@ -146,9 +146,7 @@ def test_ones_written_out_mean_the_same_as_none(mode: str, aggregation: str) -> 
     ones = torch.ones(incidence.num_entries).double()
     phase = randomised(FeatureToNode(3, 0, 4, mode=mode, heads=2, aggregation=aggregation))
     features = draw(incidence.num_columns, 3)
-    torch.testing.assert_close(
-        phase(incidence, None, features), phase(incidence, ones, features)
-    )
+    torch.testing.assert_close(phase(incidence, None, features), phase(incidence, ones, features))
 
 
 def test_value_attention_starts_as_a_mean() -> None:

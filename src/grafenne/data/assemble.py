@@ -198,12 +198,9 @@ def _unknown_end(
     table: Table, end: str, row: int, encoded: Encoded, names: Vocabulary
 ) -> UnknownNameError:
     name = encoded.names[encoded.codes[row]]
-    hint = did_you_mean(name, names)
-    if not hint:
-        places = "features, labels or nodes" if names.kind == "node" else "features or vocabulary"
-        hint = f" List it in the {places} table."
+    sources = "features, labels or nodes" if names.kind == "node" else "features or vocabulary"
     return UnknownNameError(
         f"The {end} of the edge in {table.place(row)} is {name!r}, which is not a {names.kind} of "
-        f"the graph.{hint}",
+        f"the graph: list it in the {sources} table.{did_you_mean(name, names)}",
         row=row,
     )

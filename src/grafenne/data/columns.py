@@ -115,19 +115,20 @@ def encode(table: Table, column: str, *, allow_missing: bool = False) -> Encoded
     else:
         codes, uniques = pd.factorize(series[~missing])
         names = pd.Index(uniques).tolist()
-    names = [plain(name) for name in names]
-    families = list(dict.fromkeys(family_of(type(name)) for name in names))
+    types = set(map(type, names))
+    if any(issubclass(kind, np.generic) for kind in types):
+        names = [plain(name) for name in names]
+    families = {family_of(kind) for kind in types}
     if len(families) > 1:
-        other = next(
-            place for place, name in enumerate(names) if family_of(type(name)) != families[0]
-        )
+        first = family_of(type(names[0]))
+        other = next(place for place, name in enumerate(names) if family_of(type(name)) != first)
         row = int(np.flatnonzero(~missing)[np.argmax(codes == other)])
-        raise _mixed(table, column, row, names[other], families[0])
+        raise _mixed(table, column, row, names[other], first)
     if missing.any():
         every = np.full(len(series), -1, dtype=np.int64)
         every[~missing] = codes
         codes = every
-    return Encoded(codes.astype(np.int64, copy=False), names, families[0] if families else None)
+    return Encoded(codes.astype(np.int64, copy=False), names, families.pop() if families else None)
 
 
 def _encode_objects(

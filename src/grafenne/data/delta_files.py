@@ -229,7 +229,8 @@ def _read_folder(path: Path) -> GraphDelta:
         files[part] = file
         names = PARTS[part]
         needed = [name for name in names if not (name == "weight" and part.endswith("_added"))]
-        frame = read_table(file, needed, ("weight", "kind")).frame
+        optional = [name for name in ("weight", "kind") if name not in needed]
+        frame = read_table(file, needed, optional).frame
         cells: dict[str, Any] = {name: frame[name].tolist() for name in names if name in frame}
         if "weight" in names:
             weights = cells.get("weight", [None] * len(frame))

@@ -232,7 +232,8 @@ def _merge(
     if weight is None:
         return chosen, None
     if duplicates == "sum":
-        total = np.add.reduceat(weight[order], first)
+        with np.errstate(over="ignore"):
+            total = np.add.reduceat(weight[order], first)
         if not np.isfinite(total).all():
             row = int(chosen[np.argmin(np.isfinite(total))])
             raise DataError(

@@ -119,14 +119,10 @@ class FeatureScaler:
             scaler.scale_ = np.asarray(stored["scale"], dtype=np.float64)
         except (KeyError, TypeError, ValueError) as error:
             raise ModelFileError(f"The stored scaling is damaged: {error!r}.") from None
-        sizes = {len(scaler.features_), scaler.centre_.size, scaler.scale_.size}
+        count = len(scaler.features_)
+        fits = scaler.centre_.shape == scaler.scale_.shape == (count,) and scaler.method in METHODS
         sound = np.isfinite(scaler.centre_).all() and np.isfinite(scaler.scale_).all()
-        if (
-            scaler.method not in METHODS
-            or len(sizes) > 1
-            or not sound
-            or (scaler.scale_ <= 0).any()
-        ):
+        if not fits or not sound or (scaler.scale_ <= 0).any():
             raise ModelFileError("The stored scaling is damaged: its parts do not fit together.")
         return scaler
 

@@ -62,7 +62,8 @@ def describe(graph: FeatureGraph) -> pd.DataFrame:
         rows["labelled nodes"] = int(graph.labels.known.sum())
         if graph.labels.kind == "class":
             rows["classes"] = len(graph.labels.classes)
-    return pd.DataFrame({"value": pd.Series(rows, dtype=object)})
+    table: pd.DataFrame = pd.DataFrame({"value": pd.Series(rows, dtype=object)})
+    return table
 
 
 def _mean(counts: NDArray[np.int64]) -> float:

@@ -74,7 +74,7 @@ def read_table(
         if ending == ".parquet":
             columns = _parquet_columns(path)
             check_columns(columns, required, str(path))
-            table = _read_parquet(path, [name for name in wanted if name in columns], encoded)
+            table = _read_parquet(path, [name for name in wanted if name in columns])
         else:
             columns = _header(path, TEXT_ENDINGS[ending])
             _check_delimiter(columns, required, path, TEXT_ENDINGS[ending])
@@ -146,13 +146,10 @@ def _parquet_columns(path: Path) -> list[str]:
     return list(parquet.read_schema(path).names)
 
 
-def _read_parquet(path: Path, kept: Sequence[str], encoded: bool) -> pa.Table:
-    import pyarrow as pa
+def _read_parquet(path: Path, kept: Sequence[str]) -> pa.Table:
     from pyarrow import parquet
 
-    schema = parquet.read_schema(path)
-    text = [name for name in kept if pa.types.is_string(schema.field(name).type)]
-    with parquet.ParquetFile(path, read_dictionary=text if encoded else None) as file:
+    with parquet.ParquetFile(path) as file:
         return file.read(kept)
 
 

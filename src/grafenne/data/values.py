@@ -188,7 +188,8 @@ def _merge(
             row=row,
         )
     chosen = order[last] if duplicates == "last" else order[first]
-    merged = np.add.reduceat(value[order], first) if duplicates == "sum" else value[chosen]
+    with np.errstate(over="ignore"):
+        merged = np.add.reduceat(value[order], first) if duplicates == "sum" else value[chosen]
     if not np.isfinite(merged).all():
         row = int(chosen[np.argmin(np.isfinite(merged))])
         raise DataError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from abc import abstractmethod
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +14,14 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from torch import Tensor, nn
+from typing_extensions import Self
 
 from grafenne.allotrope import AllotropicGraph, to_allotropic
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.scaling import FeatureScaler
-from grafenne.errors import DataError, NotFittedError, ParameterError
-from grafenne.nn.features import make_features
+from grafenne.data.vocabulary import Vocabulary
+from grafenne.errors import DataError, ModelFileError, NotFittedError, ParameterError
+from grafenne.nn.features import FeatureEmbedding, GivenFeatures, make_features
 from grafenne.nn.model import Grafenne
 from grafenne.ops import RandomBits, set_random_bits
 from grafenne.sampling import Sampler
@@ -67,9 +70,21 @@ class GrafenneEstimator(BaseEstimator):  # type: ignore[misc]
 
     # ---- fitting -----------------------------------------------------------------------------
 
-    def _encoder(self, graph: AllotropicGraph) -> Grafenne:
+    def _new_network(self, graph: AllotropicGraph, bits: RandomBits) -> Any:
+        """A network with weights drawn from the estimator's own seed."""
+        # Layers draw their first weights from torch's global generator; the fork puts its state
+        # back afterwards, so nobody else's randomness is touched.
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(bits.generator().integers(2**62)))
+            features = make_features(self.features, graph.features, self.width)
+            links = self.feature_edges and len(graph.feature_adjacency) > 0
+            network = self._make_network(self._encoder(features, links))
+        set_random_bits(network, bits)
+        return network.to(self.device)
+
+    def _encoder(self, features: FeatureEmbedding, feature_edges: bool) -> Grafenne:
         return Grafenne(
-            make_features(self.features, graph, self.width),
+            features,
             width=self.width,
             num_layers=self.num_layers,
             backbone=self.backbone,
@@ -80,18 +95,8 @@ class GrafenneEstimator(BaseEstimator):  # type: ignore[misc]
             skip=self.skip,
             dropout=self.dropout,
             feature_dropout=self.feature_dropout,
-            feature_edges=self.feature_edges and len(graph.feature_adjacency) > 0,
+            feature_edges=feature_edges,
         )
-
-    def _build(self, make: Any, bits: RandomBits) -> Any:
-        """Builds a network with weights drawn from the estimator's own seed."""
-        # Layers draw their first weights from torch's global generator; the fork puts its state
-        # back afterwards, so nobody else's randomness is touched.
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(bits.generator().integers(2**62)))
-            network = make()
-        set_random_bits(network, bits)
-        return network.to(self.device)
 
     def _train(
         self, objective: Objective, bits: RandomBits, metric: str, checkpoint: Path | str | None
@@ -177,16 +182,63 @@ class GrafenneEstimator(BaseEstimator):  # type: ignore[misc]
         with torch.no_grad():
             encoded = self._network_encoder()(self._prepare(graph))
         if of == "nodes":
-            chosen: NDArray[np.float32] = encoded.nodes[self._positions(graph, nodes)].cpu().numpy()
-            return chosen
-        if of == "features":
-            states: NDArray[np.float32] = encoded.feature_states[-1][: graph.num_features].cpu().numpy()
-            return states
-        raise ParameterError(f"of is 'nodes' or 'features', got {of!r}.")
+            states = encoded.nodes[self._positions(graph, nodes)]
+        elif of == "features":
+            states = encoded.feature_states[-1][: graph.num_features]
+        else:
+            raise ParameterError(f"of is 'nodes' or 'features', got {of!r}.")
+        embeddings: NDArray[np.float32] = states.cpu().numpy()
+        return embeddings
 
     def _network_encoder(self) -> Grafenne:
         encoder: Grafenne = self.network_.encoder
         return encoder.eval()
+
+    # ---- keeping -----------------------------------------------------------------------------
+
+    def save(self, folder: Path | str) -> None:
+        """Writes the fitted model into a folder (safetensors and JSON)."""
+        from grafenne.estimators.persistence import save_estimator
+
+        self._check_fitted()
+        save_estimator(self, folder)
+
+    @classmethod
+    def load(cls, folder: Path | str, **overrides: Any) -> Self:
+        """Reads a model that :meth:`save` wrote; it predicts the same, bit for bit.
+
+        Args:
+            folder: The model's folder.
+            overrides: ``device``, ``verbose``; ``features`` or ``backbone`` for a model that was
+                trained with your own callable or layer.
+        """
+        from grafenne.estimators.persistence import load_estimator
+
+        model = load_estimator(folder, **overrides)
+        if not isinstance(model, cls):
+            raise ModelFileError(f"{folder} holds a {type(model).__name__}, not a {cls.__name__}.")
+        return model
+
+    def _task_to_dict(self) -> dict[str, Any]:
+        return {}
+
+    def _task_from_dict(self, about: dict[str, Any]) -> None:
+        pass
+
+    @abstractmethod
+    def _make_network(self, encoder: Grafenne) -> nn.Module:
+        """The encoder with the head of the task."""
+
+    def _rebuild_network(
+        self, names: Vocabulary, given: Tensor | None, feature_edges: bool
+    ) -> nn.Module:
+        """An untrained network of the shape that a saved model has."""
+        if given is not None:
+            kind: Any = GivenFeatures({}, self.width, given.shape[1])
+        else:
+            kind = self.features
+        features = make_features(kind, names, self.width)
+        return self._make_network(self._encoder(features, feature_edges))
 
     @property
     def num_parameters_(self) -> int:

@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from grafenne.data.feature_graph import FeatureGraph
-from grafenne.errors import DataError
+from grafenne.errors import DataError, ParameterError
 from grafenne.estimators.node_estimator import NodeEstimator
 from grafenne.tasks.classification import NodeClassification, classification_metrics
 from grafenne.training.label_features import LabelFeatures
@@ -97,11 +98,11 @@ class GrafenneClassifier(NodeEstimator):
         """Probability of each class, ``[nodes, classes]``, columns in the order of ``classes_``."""
         return torch.softmax(self._outputs(graph, nodes).double(), dim=1).numpy()
 
-    def predict(
-        self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None
-    ) -> NDArray[Any]:
+    def predict(self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None) -> NDArray[Any]:
         """The likeliest class of each node, in the graph's order or that of ``nodes``."""
-        return self.classes_[self.predict_proba(graph, nodes).argmax(axis=1)]
+        best = self.predict_proba(graph, nodes).argmax(axis=1)
+        predicted: NDArray[Any] = self.classes_[best]
+        return predicted
 
     def score(self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None) -> float:
         """Accuracy on the labelled nodes among ``nodes`` (all by default)."""
@@ -126,3 +127,20 @@ class GrafenneClassifier(NodeEstimator):
         truth = np.array([place[graph.labels.label(int(p))] for p in positions], dtype=np.int64)
         padded = np.pad(probabilities, ((0, 0), (0, len(new))))
         return classification_metrics(truth, padded, known + new)
+
+    def _read_output(self, output: Tensor) -> tuple[Any, float | None]:
+        probabilities = torch.softmax(output.double(), dim=0)
+        best = int(probabilities.argmax())
+        return self.classes_[best], float(probabilities[best])
+
+    def _task_to_dict(self) -> dict[str, Any]:
+        for name in self.classes_:
+            if not isinstance(name, str | int | float):
+                raise ParameterError(
+                    f"Class names must be text or numbers to be saved; {name!r} is neither."
+                )
+        return {"classes": list(self.classes_)}
+
+    def _task_from_dict(self, about: dict[str, Any]) -> None:
+        self.classes_ = np.array(about["classes"], dtype=object)
+        self.task_ = NodeClassification(about["classes"])

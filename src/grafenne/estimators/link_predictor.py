@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 from typing_extensions import Self
 
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.errors import DataError
 from grafenne.estimators.base import GrafenneEstimator
+from grafenne.nn.model import Grafenne
 from grafenne.ops import RandomBits
 from grafenne.tasks.links import EdgeSplit, link_metrics, split_edges
 from grafenne.training.link_objective import LinkNetwork, LinkObjective
@@ -40,6 +42,8 @@ class GrafenneLinkPredictor(GrafenneEstimator):
 
     task_name: ClassVar[str] = "links"
 
+    dropout: float = 0.0
+    feature_dropout: float = 0.5
     validation_share: float = 0.1
 
     def fit(
@@ -70,12 +74,12 @@ class GrafenneLinkPredictor(GrafenneEstimator):
         bits = RandomBits(self.random_state)
         self._fit_scaler(split.graph, np.arange(graph.num_nodes))
         prepared = self._prepare(split.graph)
-        network = self._build(
-            lambda: LinkNetwork(self._encoder(prepared), directed=graph.directed), bits
-        )
+        self.directed_ = graph.directed
+        network = self._new_network(prepared, bits)
         objective = LinkObjective(network, prepared, split, bits)
         self.history_ = self._train(objective, bits, "auc", checkpoint)
         self.network_, self.split_ = network, split
+        self.feature_names_in_ = np.array(list(graph.features), dtype=object)
         self.n_features_in_ = graph.num_features
         return self
 
@@ -105,6 +109,15 @@ class GrafenneLinkPredictor(GrafenneEstimator):
             raise DataError(f"The edge split has no {part} edges.")
         scores = self._scores(split.graph, np.concatenate((edges, others)))
         return link_metrics(scores[: len(edges)], scores[len(edges) :])
+
+    def _make_network(self, encoder: Grafenne) -> nn.Module:
+        return LinkNetwork(encoder, directed=self.directed_)
+
+    def _task_to_dict(self) -> dict[str, Any]:
+        return {"directed": self.directed_}
+
+    def _task_from_dict(self, about: dict[str, Any]) -> None:
+        self.directed_ = bool(about["directed"])
 
     def _scores(self, graph: FeatureGraph, positions: NDArray[np.int64]) -> NDArray[np.float64]:
         self._check_fitted()

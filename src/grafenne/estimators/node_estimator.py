@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from typing_extensions import Self
 
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.split import Split, random_split
 from grafenne.errors import DataError
 from grafenne.estimators.base import GrafenneEstimator
+from grafenne.estimators.explain import Explanation, explain_node
+from grafenne.nn.model import Grafenne
 from grafenne.ops import RandomBits
 from grafenne.training.label_features import LabelFeatures
 from grafenne.training.node_objective import NodeNetwork, NodeObjective
@@ -34,6 +36,7 @@ class NodeEstimator(GrafenneEstimator):
     def _make_label_features(
         self, graph: FeatureGraph, train: NDArray[np.int64]
     ) -> LabelFeatures | None:
+        """The labels that nodes may show; none unless the estimator has them."""
         return None
 
     def fit(
@@ -59,8 +62,7 @@ class NodeEstimator(GrafenneEstimator):
         self._fit_scaler(graph, split.train)
         self.label_features_ = self._make_label_features(graph, split.train)
         prepared = self._prepare(graph)
-        width = self.task_.output_width
-        network = self._build(lambda: NodeNetwork(self._encoder(prepared), width), bits)
+        network = self._new_network(prepared, bits)
         objective = NodeObjective(
             network,
             prepared,
@@ -90,9 +92,28 @@ class NodeEstimator(GrafenneEstimator):
         _check_split(split, graph)
         return split
 
+    def _make_network(self, encoder: Grafenne) -> nn.Module:
+        return NodeNetwork(encoder, self.task_.output_width)
+
+    def explain(self, graph: FeatureGraph, node: Hashable, *, top: int | None = 10) -> Explanation:
+        """Which features and which neighbours decided the prediction for a node, by name.
+
+        Args:
+            graph: The graph that holds the node.
+            node: Its id.
+            top: How many features and neighbours to tell, the strongest first; ``None`` for all.
+        """
+        self._check_fitted()
+        return explain_node(self, graph, node, top=top)
+
+    @abstractmethod
+    def _read_output(self, output: Tensor) -> tuple[Any, float | None]:
+        """The prediction that one node's output stands for, and its probability."""
+
     def _see(self, graph: FeatureGraph) -> FeatureGraph:
         scaled = super()._see(graph)
-        return scaled if self.label_features_ is None else self.label_features_.add_to(scaled)
+        shown: LabelFeatures | None = getattr(self, "label_features_", None)
+        return scaled if shown is None else shown.add_to(scaled)
 
     def _outputs(self, graph: FeatureGraph, nodes: Iterable[Hashable] | None) -> Tensor:
         """The network's outputs from an exact full pass, ``[nodes, output_width]``."""
@@ -125,4 +146,5 @@ def _answerable(validation: NDArray[np.int64], targets: Tensor) -> NDArray[np.in
     """Validation nodes whose label the task knows; a class absent from training has none."""
     known = targets[torch.from_numpy(validation)]
     valid = known >= 0 if known.dtype == torch.int64 else ~known.isnan()
-    return validation[valid.numpy()]
+    kept: NDArray[np.int64] = validation[valid.numpy()]
+    return kept

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.estimators.node_estimator import NodeEstimator
@@ -56,3 +57,13 @@ class GrafenneRegressor(NodeEstimator):
         known = ~np.isnan(truth)
         chosen = graph.nodes.take(positions[known])
         return regression_metrics(truth[known], self.predict(graph, chosen))
+
+    def _read_output(self, output: Tensor) -> tuple[Any, float | None]:
+        task: NodeRegression = self.task_
+        return float(task.numbers(output.unsqueeze(0))[0]), None
+
+    def _task_to_dict(self) -> dict[str, Any]:
+        return {"center": self.task_.center, "spread": self.task_.spread}
+
+    def _task_from_dict(self, about: dict[str, Any]) -> None:
+        self.task_ = NodeRegression(float(about["center"]), float(about["spread"]))

@@ -239,20 +239,20 @@ def _mean_vector(source: Mapping[str, Any], width: int) -> NDArray[np.float64]:
     return total / max(len(source), 1)
 
 
-def make_features(kind: Any, graph: AllotropicGraph, width: int) -> FeatureEmbedding:
+def make_features(kind: Any, names: Vocabulary, width: int) -> FeatureEmbedding:
     """The Φ of that kind: a name, or the user's own mapping, tensor or callable.
 
     Args:
         kind: ``learned``, ``name``, ``structural``, a :class:`FeatureEmbedding`, a mapping or a
-            callable (see :class:`GivenFeatures`), or an array with a row per feature of ``graph``.
-        graph: The training graph.
+            callable (see :class:`GivenFeatures`), or an array with a row per feature.
+        names: The features of the training graph.
         width: Width of the states.
     """
     if isinstance(kind, FeatureEmbedding):
         return kind
     if isinstance(kind, str):
         if kind == "learned":
-            return LearnedFeatures(graph.features, width)
+            return LearnedFeatures(names, width)
         if kind == "name":
             return NameFeatures(width)
         if kind == "structural":
@@ -264,15 +264,15 @@ def make_features(kind: Any, graph: AllotropicGraph, width: int) -> FeatureEmbed
             raise ParameterError("A mapping of feature vectors must not be empty.")
         return GivenFeatures(kind, width, len(np.asarray(first)))
     if callable(kind):
-        probe = np.asarray(kind(list(graph.features)[:1] or ["probe"]))
+        probe = np.asarray(kind(list(names)[:1] or ["probe"]))
         return GivenFeatures(kind, width, probe.shape[-1])
     rows = np.asarray(kind)
-    if rows.ndim != 2 or len(rows) != graph.num_features:
+    if rows.ndim != 2 or len(rows) != len(names):
         raise ParameterError(
-            f"An array of feature vectors needs one row for each of the {graph.num_features} "
+            f"An array of feature vectors needs one row for each of the {len(names)} "
             f"features, got shape {rows.shape}."
         )
-    table: dict[str, Any] = dict(zip(graph.features, rows, strict=True))
+    table: dict[str, Any] = dict(zip(names, rows, strict=True))
     return GivenFeatures(table, width, rows.shape[1])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
@@ -151,3 +152,28 @@ class Grafenne(nn.Module):
                 states.append(out.features)
         joined = torch.cat(parts, dim=1) if self.skip else parts[-1]
         return Encoded(self.dropout(joined), states)
+
+    def encode_fixed(
+        self, blocks: Sequence[Block], states: Sequence[Tensor], keep: Tensor | None = None
+    ) -> Tensor:
+        """Node embeddings with the features' states before each layer held as given.
+
+        A node then depends on its own features and its neighbourhood only, not on every node
+        that shares a feature with one of them.
+
+        Args:
+            blocks: One per layer; their phase 3 is left out.
+            states: States of the features before each layer, ``[num_features, width]`` each.
+            keep: 0 for triples to leave out, 1 for the others.
+        """
+        count = blocks[-1].num_nodes_out
+        nodes: Tensor | None = None
+        parts: list[Tensor] = []
+        for number, (layer, block) in enumerate(zip(self.layers, blocks, strict=True)):
+            without = replace(block, back_incidence=None, back_values=None)
+            out = layer(without, nodes, states[number], without.keep_of(keep)[0])
+            if number == 0:
+                parts.append(out.gathered[:count])
+            parts.append(out.nodes[:count])
+            nodes = out.nodes
+        return torch.cat(parts, dim=1) if self.skip else parts[-1]

@@ -148,8 +148,9 @@ class GatConvolution(nn.Module):
         nn.init.zeros_(self.bias)
 
     def forward(self, adjacency: Adjacency, nodes: Tensor) -> Tensor:
-        """``[num_nodes, in_width] -> [num_nodes, width]``; edge weights play no part."""
-        looped = adjacency.with_self_loops()
+        """``[num_nodes, in_width] -> [num_nodes, width]``; only zero weights play a part."""
+        looped, real = adjacency.with_self_loops()
+        keep = None if real is None else real.to(nodes.dtype)
         states = self.linear(nodes).view(-1, self.heads, self.part)  # [nodes, heads, part]
         outputs = []
         for head in range(self.heads):
@@ -157,7 +158,7 @@ class GatConvolution(nn.Module):
             scores = gather_columns(looped, state @ self.sender[head])
             received = state[: looped.num_rows] @ self.receiver[head]
             scores = functional.leaky_relu(scores + gather_rows(looped, received), LEAK)
-            outputs.append(attention_product(looped, scores, state))
+            outputs.append(attention_product(looped, scores, state, keep=keep))
         return torch.cat(outputs, dim=1) + self.bias
 
 
@@ -184,9 +185,11 @@ class PygConvolution(nn.Module):
 
     def forward(self, adjacency: Adjacency, nodes: Tensor) -> Tensor:
         """``[num_nodes, in_width] -> [num_nodes, width]``."""
-        weights = adjacency.edge_weights(nodes.dtype)
-        more = {"edge_weight": weights} if weights is not None and self.takes_weights else {}
-        result: Tensor = self.layer(nodes, adjacency.edge_index(), **more)
+        edges, weights = adjacency.edge_index()
+        more = {}
+        if weights is not None and self.takes_weights:
+            more["edge_weight"] = weights.to(nodes.dtype)
+        result: Tensor = self.layer(nodes, edges, **more)
         return result[: adjacency.pattern.num_rows]
 
 

@@ -76,10 +76,13 @@ class Adjacency:
 
         return self._once(("degrees", dtype), build)
 
-    def with_self_loops(self) -> SparsePattern:
-        """The pattern with an edge from each receiver to itself."""
+    def with_self_loops(self) -> tuple[SparsePattern, Tensor | None]:
+        """The pattern with an edge from each receiver to itself, and which edges count.
 
-        def build() -> SparsePattern:
+        An edge of weight zero does not count; the second result is ``None`` if there is none.
+        """
+
+        def build() -> tuple[SparsePattern, Tensor | None]:
             pattern = self.pattern
             loops = torch.arange(pattern.num_rows, device=pattern.device)
             rows = torch.cat((pattern.rows.long(), loops))
@@ -87,16 +90,27 @@ class Adjacency:
             key = torch.unique(rows * pattern.num_columns + columns)  # sorted, no double loops
             counts = torch.bincount(key // pattern.num_columns, minlength=pattern.num_rows)
             indptr = torch.cat((counts.new_zeros(1), counts.cumsum(0)))
-            return SparsePattern(indptr, key % pattern.num_columns, pattern.num_columns)
+            looped = SparsePattern(indptr, key % pattern.num_columns, pattern.num_columns)
+            if self.weights is None or bool((self.weights != 0).all()):
+                return looped, None
+            keep = torch.zeros(len(key), dtype=torch.bool, device=pattern.device)
+            real = torch.cat((self.weights != 0, torch.ones_like(loops, dtype=torch.bool)))
+            keep[torch.searchsorted(key, (rows * pattern.num_columns + columns)[real])] = True
+            return looped, keep
 
         return self._once("self loops", build)
 
-    def edge_index(self) -> Tensor:
-        """PyG's ``[2, num_edges]`` of senders and receivers."""
-        pattern = self.pattern
-        return self._once(
-            "edge_index", lambda: torch.stack((pattern.indices.long(), pattern.rows.long()))
-        )
+    def edge_index(self) -> tuple[Tensor, Tensor | None]:
+        """PyG's ``[2, num_edges]`` of senders and receivers, and weights; none of them zero."""
+
+        def build() -> tuple[Tensor, Tensor | None]:
+            pairs = torch.stack((self.pattern.indices.long(), self.pattern.rows.long()))
+            if self.weights is None:
+                return pairs, None
+            real = self.weights != 0
+            return pairs[:, real], self.weights[real]
+
+        return self._once("edge_index", build)
 
     def to(self, device: torch.device | str) -> Adjacency:
         """The same edges on another device."""

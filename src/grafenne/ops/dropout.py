@@ -97,11 +97,13 @@ def hashed_keep(places: Tensor, rate: float, seed: int) -> Tensor:
     mask over all places.
     """
     # The finaliser of SplitMix64: every bit of the input reaches the top byte.
-    mixed = places.cpu().numpy().astype(np.uint64) + np.uint64(seed)
+    # Seeds are spread first: two that follow each other must not give the same mask, moved by one.
+    start = np.uint64((seed + 1) * 0x9E3779B97F4A7C15 % 2**64)
     with np.errstate(over="ignore"):
+        mixed = places.cpu().numpy().astype(np.uint64) + start
         mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    kept = (mixed >> np.uint64(56)).astype(np.int64) >= round(rate * 256)
+    kept = (mixed >> np.uint64(56)).astype(np.int64) >= threshold(rate)
     return torch.from_numpy(kept).to(places.device)
 
 

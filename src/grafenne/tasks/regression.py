@@ -61,10 +61,11 @@ def numeric_labels(graph: FeatureGraph) -> NDArray[np.float64]:
     if graph.labels.kind == "number":
         return graph.labels.values.astype(np.float64)
     try:
-        table = np.array([float(name) for name in graph.labels.classes] + [np.nan])  # type: ignore[arg-type]
+        numbers = [float(str(name)) for name in graph.labels.classes]
     except (TypeError, ValueError):
         raise DataError("The labels of the graph are class names; use a classifier.") from None
-    return table[graph.labels.values]
+    table: NDArray[np.float64] = np.array([*numbers, np.nan])
+    return table[graph.labels.values.astype(np.int64)]
 
 
 def regression_metrics(

@@ -30,9 +30,7 @@ class Checkpoint:
         every: Seconds between two checkpoints.
     """
 
-    def __init__(
-        self, folder: Path | str, identity: dict[str, Any], every: float = 30.0
-    ) -> None:
+    def __init__(self, folder: Path | str, identity: dict[str, Any], every: float = 30.0) -> None:
         self.folder = Path(folder)
         self.identity = json.loads(json.dumps(identity, default=str))
         self.every = every

@@ -62,7 +62,9 @@ class TrainingSettings:
 class Objective(Protocol):
     """What a network is trained for."""
 
-    network: nn.Module
+    @property
+    def network(self) -> nn.Module:
+        """What is trained."""
 
     def batches(self) -> Iterator[Callable[[], Tensor]]:
         """The losses of one epoch, each computed when called."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -94,7 +95,7 @@ class NodeObjective:
             return
         size = self.batch_size or len(self.train)
         for positions in iterate_batches(self.train.numpy(), size, self.bits.generator()):
-            yield lambda positions=positions: self._batch_loss(positions)
+            yield partial(self._batch_loss, positions)
 
     def validate(self) -> tuple[float, float]:
         """Loss and metric on the validation nodes."""

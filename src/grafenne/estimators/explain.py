@@ -1,0 +1,227 @@
+"""Which features and which neighbours decided a prediction, by name.
+
+Each feature of the node, and each of its neighbours, is taken away in turn; its contribution is
+how much the log-odds of the predicted class (or the predicted number) falls without it. The
+states of the feature nodes are held as they are in the whole graph, so one question costs only
+the neighbourhood of the node, not the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from grafenne.allotrope import AllotropicGraph, to_allotropic
+from grafenne.data.feature_graph import FeatureGraph
+from grafenne.nn.block import whole_graph_blocks
+from grafenne.ops import Adjacency, SparsePattern
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from grafenne.estimators.node_estimator import NodeEstimator
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one feature or neighbour added.
+
+    Attributes:
+        name: Feature name or node id.
+        value: Its value (of a feature) or label (of a neighbour), for the reader.
+        contribution: Fall of the predicted class's log-odds, or of the predicted number, when it
+            is taken away. Negative: it spoke against the prediction.
+    """
+
+    name: Hashable
+    value: Any
+    contribution: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a node was predicted as it was.
+
+    Attributes:
+        node: The node.
+        prediction: The predicted class or number.
+        probability: Of the predicted class; ``None`` for numbers.
+        features: The node's own features, strongest first.
+        neighbours: The nodes joined to it, strongest first.
+    """
+
+    node: Hashable
+    prediction: Any
+    probability: float | None
+    features: list[Contribution]
+    neighbours: list[Contribution]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per feature and neighbour."""
+        import pandas as pd
+
+        rows = [
+            (kind, part.name, part.value, part.contribution)
+            for kind, parts in (("feature", self.features), ("neighbour", self.neighbours))
+            for part in parts
+        ]
+        columns = ["kind", "name", "value", "contribution"]
+        frame: pd.DataFrame = pd.DataFrame(rows, columns=columns)
+        return frame
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "node": self.node,
+            "prediction": self.prediction,
+            "probability": self.probability,
+            "features": [vars(part) for part in self.features],
+            "neighbours": [vars(part) for part in self.neighbours],
+        }
+
+    def __str__(self) -> str:
+        sure = "" if self.probability is None else f" (probability {self.probability:.2f})"
+        lines = [f"{self.node}: {self.prediction}{sure}"]
+        for kind, parts in (("features", self.features), ("neighbours", self.neighbours)):
+            lines.append(f"  {kind}:" if parts else f"  no {kind}")
+            for part in parts:
+                about = "" if part.value is None else f"  [{part.value}]"
+                lines.append(f"    {part.contribution:+8.3f}  {part.name}{about}")
+        return "\n".join(lines)
+
+
+def explain_node(
+    estimator: NodeEstimator, graph: FeatureGraph, node: Hashable, *, top: int | None = 10
+) -> Explanation:
+    """Explains the prediction for one node.
+
+    Args:
+        estimator: A fitted node estimator.
+        graph: The graph that holds the node.
+        node: Its id.
+        top: How many features and neighbours to keep, the strongest first; ``None`` for all.
+    """
+    position = graph.nodes.position(node)
+    seen = estimator._see(graph)
+    with torch.no_grad():
+        states = estimator._network_encoder()(estimator._prepare(graph)).feature_states
+    local = _neighbourhood(seen, position, estimator.num_layers + 1)
+    part = to_allotropic(seen.subgraph_at(local), direction=estimator.direction)
+    asking = _Asking(estimator, part.to(estimator.device), states)
+    base = asking.outputs(None, None)
+    answer = asking.answer(base)
+
+    start, end = (int(bound) for bound in seen.values.indptr[[position, position + 1]])
+    first = int(part.incidence.indptr[0])  # the node is the first of the part
+    features = []
+    for offset in range(end - start):
+        keep = torch.ones(part.incidence.num_entries, device=estimator.device)
+        keep[first + offset] = 0
+        place = start + offset
+        features.append(
+            Contribution(
+                seen.features[int(seen.values.indices[place])],
+                _original_value(graph, seen, position, place),
+                answer - asking.answer(asking.outputs(keep, None)),
+            )
+        )
+    neighbours = []
+    for other in _joined(part):
+        adjacency = _without(part.adjacency, other)
+        name = part.nodes[other]
+        neighbours.append(
+            Contribution(
+                name, graph.label_of(name), answer - asking.answer(asking.outputs(None, adjacency))
+            )
+        )
+    prediction, probability = estimator._read_output(base)
+    return Explanation(
+        node, prediction, probability, _strongest(features, top), _strongest(neighbours, top)
+    )
+
+
+class _Asking:
+    """Runs the network on a part of the graph with the features' states held fixed."""
+
+    def __init__(
+        self, estimator: NodeEstimator, part: AllotropicGraph, states: list[Tensor]
+    ) -> None:
+        self.network = estimator.network_.eval()
+        self.part, self.states = part, states
+        self.target: int | None = None
+
+    def outputs(self, keep: Tensor | None, adjacency: Adjacency | None) -> Tensor:
+        """Outputs of the first node, ``[output_width]``."""
+        part = self.part if adjacency is None else self.part.with_adjacency(adjacency)
+        encoder = self.network.encoder
+        blocks = whole_graph_blocks(part, encoder.num_layers, encoder.dtype)
+        with torch.no_grad():
+            nodes = encoder.encode_fixed(blocks, self.states, keep)
+            outputs: Tensor = self.network.head(nodes[:1])[0]
+        return outputs
+
+    def answer(self, outputs: Tensor) -> float:
+        """The number that contributions are measured in."""
+        if len(outputs) == 1:
+            return float(outputs[0])
+        if self.target is None:
+            self.target = int(outputs.argmax())
+        log_probability = torch.log_softmax(outputs.double(), dim=0)
+        rest = torch.logsumexp(
+            torch.cat((log_probability[: self.target], log_probability[self.target + 1 :])), dim=0
+        )
+        return float(log_probability[self.target] - rest)
+
+
+def _neighbourhood(graph: FeatureGraph, position: int, steps: int) -> NDArray[np.int64]:
+    """Positions within ``steps`` edges of a node, the node itself first."""
+    reach = graph.edges.incoming("both")
+    inside = np.zeros(graph.num_nodes, dtype=bool)
+    inside[position] = True
+    frontier = np.array([position])
+    found = [frontier]
+    for _ in range(steps):
+        rows = reach[frontier]
+        frontier = np.unique(rows.indices)
+        frontier = frontier[~inside[frontier]]
+        inside[frontier] = True
+        found.append(frontier)
+    return np.concatenate(found)
+
+
+def _joined(part: AllotropicGraph) -> list[int]:
+    """The nodes joined to the first one, either way."""
+    pattern = part.adjacency.pattern
+    rows, columns = pattern.rows, pattern.indices
+    others = torch.cat((columns[rows == 0], rows[columns == 0])).tolist()
+    return sorted(set(others) - {0})
+
+
+def _without(adjacency: Adjacency, other: int) -> Adjacency:
+    """The edges without those between the first node and another."""
+    pattern = adjacency.pattern
+    rows, columns = pattern.rows, pattern.indices
+    between = ((rows == 0) & (columns == other)) | ((rows == other) & (columns == 0))
+    counts = torch.bincount(rows[~between], minlength=pattern.num_rows)
+    indptr = torch.cat((counts.new_zeros(1), counts.cumsum(0)))
+    weights = None if adjacency.weights is None else adjacency.weights[~between]
+    return Adjacency(SparsePattern(indptr, columns[~between], pattern.num_columns), weights)
+
+
+def _original_value(graph: FeatureGraph, seen: FeatureGraph, position: int, place: int) -> Any:
+    """The value before scaling; a shown label has none."""
+    feature = int(seen.values.indices[place])
+    if feature >= graph.num_features:
+        return None
+    offset = place - int(seen.values.indptr[position])
+    return float(graph.values.data[int(graph.values.indptr[position]) + offset])
+
+
+def _strongest(parts: list[Contribution], top: int | None) -> list[Contribution]:
+    return sorted(parts, key=lambda part: -abs(part.contribution))[:top]
