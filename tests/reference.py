@@ -208,13 +208,13 @@ BACKBONES = {"sage": sage, "gcn": gcn, "gin": gin, "graph": graph, "gat": gat}
 # ---- comparison ------------------------------------------------------------------------------
 
 
-def randomised(module: Any, seed: int = 0) -> Any:
+def randomised(module: Any, seed: int = 0, scale: float = 0.7) -> Any:
     """The module in double, with every weight drawn anew (scores start at zero otherwise)."""
     generator = torch.Generator().manual_seed(seed)
     module.double()
     with torch.no_grad():
         for parameter in module.parameters():
-            parameter.copy_(0.7 * torch.randn(parameter.shape, generator=generator))
+            parameter.copy_(scale * torch.randn(parameter.shape, generator=generator))
     return module
 
 

@@ -193,7 +193,8 @@ def dense_graph(**more: Any) -> AllotropicGraph:
 def test_bounded_samples_are_parts_of_the_graph(fixed: bool) -> None:
     graph = dense_graph()
     rows, columns = graph.incidence.rows, graph.incidence.indices
-    edges = set(zip(*graph.adjacency.edge_index().tolist(), strict=True))
+    known = graph.adjacency.pattern
+    edges = set(zip(known.indices.tolist(), known.rows.tolist(), strict=True))
     sampler = Sampler(
         graph, 2, neighbours=[2, 5], features_per_node=3, nodes_per_feature=4, dtype=torch.float64
     )
@@ -358,6 +359,8 @@ def test_wrong_arguments_are_named() -> None:
             Sampler(graph, 2, **{name: 0})  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="num_layers must be at least 1"):
         Sampler(graph, 0)
+    with pytest.raises(ParameterError, match=r"dtype must be torch.float32 or torch.float64"):
+        Sampler(graph, 2, dtype=torch.int32)
     sampler = Sampler(graph, 2)
     with pytest.raises(ParameterError, match="Seed 120 is no position among the 120 nodes"):
         sampler.sample([0, 120])

@@ -130,7 +130,7 @@ def test_the_events_are_what_the_documentation_says(tmp_path: Path) -> None:
         ('{"event": "add_node", "nodes": 1}', "needs the key 'node'. Did you mean 'nodes'"),
         ('{"event": "add_node", "node": 1, "x": 2}', "unknown key 'x'"),
         ('{"event": "add_node", "node": null}', "has no node"),
-        ('{"event": "add_node", "node": [1]}', "neither text nor a number"),
+        ('{"event": "add_node", "node": [1]}', "not hashable"),
         ('{"event": "add_node", "node"', "not a JSON object"),
         ("[1, 2]", "an event is a JSON object"),
         ('{"event": "add_value", "node": 1, "feature": "x", "value": NaN}', "NaN is not a number"),

@@ -84,14 +84,14 @@ def test_weights_known_to_the_pattern_have_the_same_gradient_as_any_others() -> 
                 lambda copy=copy: sparse_product(pattern, copy, dense),
                 [dense],
             )
-        back = pattern.transpose
-        turned = draw(back.num_columns, 3)
-        weights = back.mean_weights(torch.double)
-        assert_same(
-            lambda: sparse_product(back, weights, turned),
-            lambda: sparse_product(back, weights.clone(), turned),
-            [turned],
-        )
+    back = pattern.transpose
+    turned = draw(back.num_columns, 3)
+    weights = back.mean_weights(torch.double)
+    assert_same(
+        lambda: sparse_product(back, weights, turned),
+        lambda: sparse_product(back, weights.clone(), turned),
+        [turned],
+    )
 
 
 def test_no_gradient_is_made_for_constants() -> None:

@@ -84,28 +84,33 @@ def write_delta(delta: GraphDelta, path: str | PathLike[str]) -> None:
 def _write_events(delta: GraphDelta, path: Path) -> None:
     from grafenne.data.atomic import atomic_write
 
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
     with atomic_write(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
         for part, rows in delta.parts.items():
-            event = {"event": _EVENT_OF[part]}
-            names = PARTS[part]
-            kind = delta.label_kind if part == "labels_set" else None
+            _check_storable(rows, path)
+            event, names = {"event": _EVENT_OF[part]}, PARTS[part]
+            if part == "labels_set" and delta.label_kind:
+                event["kind"] = delta.label_kind
+            may_lack_weight = part.endswith("edges_added")
             for row in rows:
-                keys = dict(zip(names, (row,) if len(names) == 1 else row, strict=True))
-                if part.endswith("edges_added") and keys["weight"] is None:
-                    del keys["weight"]
-                line = {**event, **keys, **({"kind": kind} if kind else {})}
-                _check_storable(line, path)
+                line = {**event, **dict(zip(names, row if len(names) > 1 else (row,), strict=True))}
+                if may_lack_weight and line["weight"] is None:
+                    del line["weight"]
                 try:
-                    file.write(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
+                    file.write(encode(line) + "\n")
                 except UnicodeEncodeError:
                     raise DataError(f"Cannot write {path}: {line!r} is not valid text.") from None
 
 
-def _check_storable(line: dict[str, Any], path: Path) -> None:
-    for key, cell in line.items():
-        if cell is not None and not isinstance(cell, str | int | float):
+def _check_storable(rows: Rows, path: Path) -> None:
+    for name in rows.names:
+        column = rows.column(name)
+        kinds = set(map(type, column)) if isinstance(column, tuple) else set()
+        strange = tuple(kind for kind in kinds if not issubclass(kind, str | int | float))
+        if strange:
+            cell = next(cell for cell in column if isinstance(cell, strange))
             raise DataError(
-                f"Cannot write {path}: the {key} {cell!r} is neither text nor a number."
+                f"Cannot write {path}: the {name} {cell!r} is neither text nor a number."
             )
 
 
@@ -138,7 +143,7 @@ def _read_events(path: Path) -> GraphDelta:
 def _parse_event(text: str, kind: LabelKind | None) -> tuple[str, tuple[Any, ...], Any]:
     """The part, the row, and the kind of labels known so far."""
     try:
-        event = json.loads(text, parse_constant=_reject_constant)
+        event = _DECODER.decode(text)
     except (json.JSONDecodeError, RecursionError) as error:
         raise DataError(f"this is not a JSON object: {error}.") from None
     if not isinstance(event, dict):
@@ -158,21 +163,24 @@ def _parse_event(text: str, kind: LabelKind | None) -> tuple[str, tuple[Any, ...
                 f"the kind of labels is 'class' or 'number', one for all, got {given!r}."
             )
         kind = given
-    for key in PARTS[part]:
-        if key not in event:
-            hint = did_you_mean(key, event)
-            raise DataError(f"the event {name!r} needs the key {key!r}.{hint}")
-        if isinstance(event[key], list | dict):
-            raise DataError(f"the {key} is {event[key]!r}, neither text nor a number.")
-    for key in event:
-        if key not in PARTS[part]:
-            known = ", ".join(PARTS[part])
-            raise DataError(f"the event {name!r} has the unknown key {key!r}; it takes {known}.")
-    return part, tuple(event[key] for key in PARTS[part]), kind
+    keys = PARTS[part]
+    try:
+        row = tuple([event[key] for key in keys])
+    except KeyError:
+        key = next(key for key in keys if key not in event)
+        hint = did_you_mean(key, event)
+        raise DataError(f"the event {name!r} needs the key {key!r}.{hint}") from None
+    if len(event) > len(keys):
+        key, known = next(key for key in event if key not in keys), ", ".join(keys)
+        raise DataError(f"the event {name!r} has the unknown key {key!r}; it takes {known}.")
+    return part, row, kind
 
 
 def _reject_constant(name: str) -> NoReturn:
     raise DataError(f"{name} is not a number that a graph can hold.")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_reject_constant)
 
 
 def _columns(part: str, rows: list[tuple[Any, ...]]) -> list[Any]:

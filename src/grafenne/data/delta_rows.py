@@ -192,6 +192,9 @@ def _checked(
     if name in _NUMBERS:
         return _checked_numbers(part, name, column)
     names_features = name == "feature" or part.startswith("feature")
+    types = set(map(type, column))
+    if types <= ({str} if names_features else {str, int}):
+        return tuple(column)  # the usual case, worth no look at each cell
     cells = tuple(plain(cell) for cell in column)
     for row, cell in enumerate(cells):
         if names_features and not isinstance(cell, str):

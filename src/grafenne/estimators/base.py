@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import weakref
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,11 +22,12 @@ from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.scaling import FeatureScaler
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError, ModelFileError, NotFittedError, ParameterError
-from grafenne.nn.features import FeatureEmbedding, GivenFeatures, make_features
+from grafenne.nn.features import FeatureEmbedding, make_features
 from grafenne.nn.model import Grafenne
 from grafenne.ops import RandomBits, set_random_bits
 from grafenne.sampling import Sampler
 from grafenne.training.checkpoint import Checkpoint
+from grafenne.training.identity import describe_setting
 from grafenne.training.loop import History, Objective, TrainingSettings, train
 from grafenne.training.progress import make_progress
 
@@ -70,24 +72,41 @@ class GrafenneEstimator(BaseEstimator):  # type: ignore[misc]
 
     # ---- fitting -----------------------------------------------------------------------------
 
+    def _begin_fit(self) -> None:
+        """Forgets an earlier fit, so that one that fails leaves nothing half-way behind."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        self.__dict__.pop("_prepared", None)
+
     def _new_network(self, graph: AllotropicGraph, bits: RandomBits) -> Any:
         """A network with weights drawn from the estimator's own seed."""
         # Layers draw their first weights from torch's global generator; the fork puts its state
         # back afterwards, so nobody else's randomness is touched.
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(bits.generator().integers(2**62)))
-            features = make_features(self.features, graph.features, self.width)
+            torch.default_generator.manual_seed(int(bits.generator().integers(2**62)))
+            features = self._make_features(self.features, graph.features)
             links = self.feature_edges and len(graph.feature_adjacency) > 0
             network = self._make_network(self._encoder(features, links))
         set_random_bits(network, bits)
         return network.to(self.device)
+
+    def _make_features(self, kind: Any, names: Vocabulary) -> FeatureEmbedding:
+        """Φ for a graph with these features."""
+        # The user's own layers are parameters: training must not change them.
+        own = deepcopy(kind) if isinstance(kind, FeatureEmbedding) else kind
+        made = make_features(own, names, self.width)
+        if made.width != self.width:
+            raise ParameterError(
+                f"features gives states of width {made.width}, but width is {self.width}."
+            )
+        return made
 
     def _encoder(self, features: FeatureEmbedding, feature_edges: bool) -> Grafenne:
         return Grafenne(
             features,
             width=self.width,
             num_layers=self.num_layers,
-            backbone=self.backbone,
+            backbone=self.backbone if isinstance(self.backbone, type) else deepcopy(self.backbone),
             heads=self.heads,
             mode=self.mode,
             aggregation=self.aggregation,
@@ -99,8 +118,14 @@ class GrafenneEstimator(BaseEstimator):  # type: ignore[misc]
         )
 
     def _train(
-        self, objective: Objective, bits: RandomBits, metric: str, checkpoint: Path | str | None
+        self,
+        objective: Objective,
+        bits: RandomBits,
+        metric: str,
+        checkpoint: Path | str | None,
+        data: Callable[[], str] = str,
     ) -> History:
+        """Runs the training loop; ``data`` tells what is trained on, for checkpoints."""
         settings = TrainingSettings(
             epochs=self.epochs,
             patience=self.patience,
@@ -111,7 +136,7 @@ class GrafenneEstimator(BaseEstimator):  # type: ignore[misc]
         )
         saved = None
         if checkpoint is not None:
-            saved = Checkpoint(checkpoint, self._identity())
+            saved = Checkpoint(checkpoint, {**self._identity(), "data": data()})
         progress = make_progress(metric) if self.verbose else None
         history = train(objective, settings, bits, progress=progress, checkpoint=saved)
         if saved is not None:
@@ -122,19 +147,19 @@ class GrafenneEstimator(BaseEstimator):  # type: ignore[misc]
         settings = self.get_params(deep=False)
         for name in ("verbose", "device"):
             del settings[name]
-        return {**settings, "estimator": type(self).__name__}
+        plain = {name: describe_setting(value) for name, value in settings.items()}
+        return {**plain, "estimator": type(self).__name__}
 
     def _sampler(self, graph: AllotropicGraph, bits: RandomBits) -> Sampler | None:
         if self.batch_size is None:
             return None
-        if self.batch_size < 1:
-            raise ParameterError(f"batch_size must be at least 1, got {self.batch_size}.")
         return Sampler(
             graph,
             self.num_layers,
             neighbours=self.neighbours,
             features_per_node=self.features_per_node,
             nodes_per_feature=self.nodes_per_feature,
+            feature_edges=self.feature_edges,
             seed=bits.generator(),
         )
 
@@ -155,15 +180,14 @@ class GrafenneEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _see(self, graph: FeatureGraph) -> FeatureGraph:
         """The graph as the network sees it: scaled values."""
-        if not isinstance(graph, FeatureGraph):
-            raise DataError(f"A FeatureGraph is needed, got {type(graph).__name__}.")
+        check_graph(graph)
         return self.scaler_.transform(graph)
 
     def _fit_scaler(self, graph: FeatureGraph, train: NDArray[np.int64]) -> None:
-        self.__dict__.pop("_prepared", None)
         self.scaler_ = FeatureScaler(self.scaling).fit(graph, train)
 
     def _positions(self, graph: FeatureGraph, nodes: Iterable[Hashable] | None) -> Tensor:
+        check_graph(graph)
         if nodes is None:
             return torch.arange(graph.num_nodes)
         return torch.from_numpy(graph.nodes.positions(list(nodes)))
@@ -230,14 +254,10 @@ class GrafenneEstimator(BaseEstimator):  # type: ignore[misc]
         """The encoder with the head of the task."""
 
     def _rebuild_network(
-        self, names: Vocabulary, given: Tensor | None, feature_edges: bool
+        self, kind: Any, names: Vocabulary, feature_edges: bool
     ) -> nn.Module:
         """An untrained network of the shape that a saved model has."""
-        if given is not None:
-            kind: Any = GivenFeatures({}, self.width, given.shape[1])
-        else:
-            kind = self.features
-        features = make_features(kind, names, self.width)
+        features = self._make_features(kind, names)
         return self._make_network(self._encoder(features, feature_edges))
 
     @property
@@ -246,3 +266,14 @@ class GrafenneEstimator(BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         network: nn.Module = self.network_
         return sum(parameter.numel() for parameter in network.parameters())
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__().copy()
+        state.pop("_prepared", None)  # kept for speed only, and tied to a graph that lives here
+        return state
+
+
+def check_graph(graph: object) -> None:
+    """Raises unless ``graph`` is a feature graph."""
+    if not isinstance(graph, FeatureGraph):
+        raise DataError(f"A FeatureGraph is needed, got {type(graph).__name__}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.errors import DataError, ParameterError
+from grafenne.estimators.base import check_graph
 from grafenne.estimators.node_estimator import NodeEstimator
 from grafenne.tasks.classification import NodeClassification, classification_metrics
 from grafenne.training.label_features import LabelFeatures
@@ -81,7 +82,7 @@ class GrafenneClassifier(NodeEstimator):
         names = graph.labels.classes
         counts = np.bincount(codes, minlength=len(names))
         present = [name for name, count in zip(names, counts, strict=True) if count]
-        self.classes_ = np.array(present, dtype=object)
+        self.classes_ = _as_objects(present)
         return NodeClassification(present, self.class_weight, counts[counts > 0])
 
     def _make_label_features(
@@ -116,6 +117,7 @@ class GrafenneClassifier(NodeEstimator):
         A node whose class was not there in training counts as an error.
         """
         self._check_fitted()
+        check_graph(graph)
         if graph.labels is None or graph.labels.kind != "class":
             raise DataError("The graph has no class labels to evaluate on.")
         positions = self._positions(graph, nodes).numpy()
@@ -142,5 +144,13 @@ class GrafenneClassifier(NodeEstimator):
         return {"classes": list(self.classes_)}
 
     def _task_from_dict(self, about: dict[str, Any]) -> None:
-        self.classes_ = np.array(about["classes"], dtype=object)
+        self.classes_ = _as_objects(about["classes"])
         self.task_ = NodeClassification(about["classes"])
+
+
+def _as_objects(names: Sequence[Hashable]) -> NDArray[Any]:
+    """A flat array, also of names that are sequences themselves."""
+    array = np.empty(len(names), dtype=object)
+    for position, name in enumerate(names):
+        array[position] = name
+    return array

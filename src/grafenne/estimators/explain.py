@@ -111,7 +111,10 @@ def explain_node(
     seen = estimator._see(graph)
     with torch.no_grad():
         states = estimator._network_encoder()(estimator._prepare(graph)).feature_states
-    local = _neighbourhood(seen, position, estimator.num_layers + 1)
+    # One step beyond the layers, where the degrees of the farthest senders come from. A layer
+    # from elsewhere may take several steps at once: it gets everything that can be reached.
+    steps = estimator.num_layers + 1 if isinstance(estimator.backbone, str) else seen.num_nodes
+    local = _neighbourhood(seen, position, steps)
     part = to_allotropic(seen.subgraph_at(local), direction=estimator.direction)
     asking = _Asking(estimator, part.to(estimator.device), states)
     base = asking.outputs(None, None)
@@ -154,7 +157,7 @@ class _Asking:
     ) -> None:
         self.network = estimator.network_.eval()
         self.part, self.states = part, states
-        self.target: int | None = None
+        self.estimator, self.target = estimator, -1
 
     def outputs(self, keep: Tensor | None, adjacency: Adjacency | None) -> Tensor:
         """Outputs of the first node, ``[output_width]``."""
@@ -168,9 +171,11 @@ class _Asking:
 
     def answer(self, outputs: Tensor) -> float:
         """The number that contributions are measured in."""
-        if len(outputs) == 1:
+        if self.estimator.task_name == "regression":
+            return float(self.estimator._read_output(outputs)[0])
+        if len(outputs) == 1:  # a single class: its odds are beyond all numbers
             return float(outputs[0])
-        if self.target is None:
+        if self.target < 0:
             self.target = int(outputs.argmax())
         log_probability = torch.log_softmax(outputs.double(), dim=0)
         rest = torch.logsumexp(
@@ -190,6 +195,8 @@ def _neighbourhood(graph: FeatureGraph, position: int, steps: int) -> NDArray[np
         rows = reach[frontier]
         frontier = np.unique(rows.indices)
         frontier = frontier[~inside[frontier]]
+        if not len(frontier):
+            break
         inside[frontier] = True
         found.append(frontier)
     return np.concatenate(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,15 +10,18 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.special import expit
 from torch import nn
 from typing_extensions import Self
 
 from grafenne.data.feature_graph import FeatureGraph
-from grafenne.errors import DataError
-from grafenne.estimators.base import GrafenneEstimator
+from grafenne.errors import DataError, ParameterError, unknown_name
+from grafenne.estimators.base import GrafenneEstimator, check_graph
+from grafenne.estimators.parameters import check_parameters
 from grafenne.nn.model import Grafenne
 from grafenne.ops import RandomBits
 from grafenne.tasks.links import EdgeSplit, link_metrics, split_edges
+from grafenne.training.identity import data_checksum
 from grafenne.training.link_objective import LinkNetwork, LinkObjective
 
 NodePairs = Iterable[tuple[Hashable, Hashable]]
@@ -62,22 +65,40 @@ class GrafenneLinkPredictor(GrafenneEstimator):
                 ``validation_share`` of the edges validate.
             checkpoint: As in :meth:`GrafenneClassifier.fit`.
         """
-        if not isinstance(graph, FeatureGraph):
-            raise DataError(f"A FeatureGraph is needed, got {type(graph).__name__}.")
+        check_parameters(self)
+        check_graph(graph)
         if self.batch_size is not None:
-            raise DataError("Link prediction trains on the whole graph; leave batch_size at None.")
+            raise ParameterError(
+                "Link prediction trains on the whole graph; leave batch_size at None."
+            )
         if split is None:
             share = self.validation_share
             split = split_edges(graph, self.random_state, (1 - share, share, 0.0))
+        if not isinstance(split, EdgeSplit):
+            raise DataError(f"An EdgeSplit is needed, got {type(split).__name__}.")
+        if split.graph.num_nodes != graph.num_nodes:
+            raise DataError(
+                f"The edge split is of a graph with {split.graph.num_nodes} nodes, but this one "
+                f"has {graph.num_nodes}."
+            )
         if not len(split.validation):
             raise DataError("The edge split has no validation edges to choose the best epoch by.")
+        self._begin_fit()
         bits = RandomBits(self.random_state)
         self._fit_scaler(split.graph, np.arange(graph.num_nodes))
         prepared = self._prepare(split.graph)
         self.directed_ = graph.directed
         network = self._new_network(prepared, bits)
         objective = LinkObjective(network, prepared, split, bits)
-        self.history_ = self._train(objective, bits, "auc", checkpoint)
+        self.history_ = self._train(
+            objective,
+            bits,
+            "auc",
+            checkpoint,
+            lambda: data_checksum(
+                prepared, split.train, split.validation, split.validation_negatives
+            ),
+        )
         self.network_, self.split_ = network, split
         self.feature_names_in_ = np.array(list(graph.features), dtype=object)
         self.n_features_in_ = graph.num_features
@@ -86,13 +107,18 @@ class GrafenneLinkPredictor(GrafenneEstimator):
     def decision_function(self, graph: FeatureGraph, pairs: NodePairs) -> NDArray[np.float64]:
         """Log-odds that each pair of node ids is an edge, given the edges of ``graph``."""
         self._check_fitted()
+        check_graph(graph)
         pairs = list(pairs)
+        for pair in pairs:
+            if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+                raise DataError(f"Pairs of two node ids are needed, got {pair!r}.")
         ends = [graph.nodes.positions([pair[end] for pair in pairs]) for end in (0, 1)]
         return self._scores(graph, np.stack(ends, axis=1))
 
     def predict_proba(self, graph: FeatureGraph, pairs: NodePairs) -> NDArray[np.float64]:
         """Probability that each pair of node ids is an edge."""
-        return 1 / (1 + np.exp(-self.decision_function(graph, pairs)))
+        probabilities: NDArray[np.float64] = expit(self.decision_function(graph, pairs))
+        return probabilities
 
     def predict(self, graph: FeatureGraph, pairs: NodePairs) -> NDArray[np.bool_]:
         """Whether each pair is more likely an edge than not."""
@@ -104,6 +130,11 @@ class GrafenneLinkPredictor(GrafenneEstimator):
 
     def evaluate(self, split: EdgeSplit, part: str = "test") -> dict[str, float | int]:
         """AUC, average precision and hits@k on the ``test`` or ``validation`` part of a split."""
+        self._check_fitted()
+        if not isinstance(split, EdgeSplit):
+            raise DataError(f"An EdgeSplit is needed, got {type(split).__name__}.")
+        if part not in ("test", "validation"):
+            raise unknown_name("part of an edge split", part, ("test", "validation"))
         edges, others = getattr(split, part), getattr(split, f"{part}_negatives")
         if not len(edges):
             raise DataError(f"The edge split has no {part} edges.")

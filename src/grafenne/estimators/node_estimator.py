@@ -16,12 +16,16 @@ from typing_extensions import Self
 
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.split import Split, random_split
+from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError
-from grafenne.estimators.base import GrafenneEstimator
+from grafenne.estimators.base import GrafenneEstimator, check_graph
 from grafenne.estimators.explain import Explanation, explain_node
+from grafenne.estimators.parameters import check_parameters
+from grafenne.nn.features import FeatureEmbedding
 from grafenne.nn.model import Grafenne
 from grafenne.ops import RandomBits
-from grafenne.training.label_features import LabelFeatures
+from grafenne.training.identity import data_checksum
+from grafenne.training.label_features import FeaturesAndLabels, LabelFeatures
 from grafenne.training.node_objective import NodeNetwork, NodeObjective
 
 
@@ -55,8 +59,10 @@ class NodeEstimator(GrafenneEstimator):
             checkpoint: A folder for checkpoints. If it holds one of this very run, training goes
                 on from there; it is removed when training is done.
         """
-        bits = RandomBits(self.random_state)
+        check_parameters(self)
         split = self._make_split(graph, split)
+        self._begin_fit()
+        bits = RandomBits(self.random_state)
         self.task_ = self._make_task(graph, split.train)
         targets = self.task_.targets(graph)
         self._fit_scaler(graph, split.train)
@@ -75,22 +81,38 @@ class NodeEstimator(GrafenneEstimator):
             sampler=self._sampler(prepared, bits),
             batch_size=self.batch_size,
         )
-        self.history_ = self._train(objective, bits, self.task_.metric, checkpoint)
+        self.history_ = self._train(
+            objective,
+            bits,
+            self.task_.metric,
+            checkpoint,
+            lambda: data_checksum(
+                prepared, split.train, split.validation, targets[split.train].numpy()
+            ),
+        )
         self.network_, self.split_ = network, split
         self.feature_names_in_ = np.array(list(graph.features), dtype=object)
         self.n_features_in_ = graph.num_features
         return self
 
     def _make_split(self, graph: FeatureGraph, split: Split | None) -> Split:
-        if not isinstance(graph, FeatureGraph):
-            raise DataError(f"A FeatureGraph is needed, got {type(graph).__name__}.")
+        check_graph(graph)
         if graph.labels is None or not graph.labels.known.any():
             raise DataError("The graph has no labels to learn from.")
         if split is None:
             share = self.validation_share
             split = random_split(graph, self.random_state, (1 - share, share, 0.0))
+        if not isinstance(split, Split):
+            raise DataError(f"A Split is needed, got {type(split).__name__}.")
         _check_split(split, graph)
         return split
+
+    def _make_features(self, kind: Any, names: Vocabulary) -> FeatureEmbedding:
+        shown: LabelFeatures | None = getattr(self, "label_features_", None)
+        if shown is None or (isinstance(kind, str) and kind == "learned"):
+            return super()._make_features(kind, names)
+        others = Vocabulary(names[: len(names) - len(shown.names)], kind="feature")
+        return FeaturesAndLabels(super()._make_features(kind, others), shown.names)
 
     def _make_network(self, encoder: Grafenne) -> nn.Module:
         return NodeNetwork(encoder, self.task_.output_width)
@@ -104,6 +126,7 @@ class NodeEstimator(GrafenneEstimator):
             top: How many features and neighbours to tell, the strongest first; ``None`` for all.
         """
         self._check_fitted()
+        check_graph(graph)
         return explain_node(self, graph, node, top=top)
 
     @abstractmethod

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from grafenne.data.feature_graph import FeatureGraph
+from grafenne.estimators.base import check_graph
 from grafenne.estimators.node_estimator import NodeEstimator
 from grafenne.tasks.regression import NodeRegression, numeric_labels, regression_metrics
 
@@ -52,6 +53,7 @@ class GrafenneRegressor(NodeEstimator):
     ) -> dict[str, float | int | None]:
         """MAE, RMSE and R² on the labelled nodes among ``nodes``."""
         self._check_fitted()
+        check_graph(graph)
         positions = self._positions(graph, nodes).numpy()
         truth = numeric_labels(graph)[positions]
         known = ~np.isnan(truth)

@@ -315,7 +315,9 @@ def _sketches(graph: AllotropicGraph, width: int) -> Tensor:
         # Names that no node has (any more) must not move the others: they stay out of the mean.
         mean = company.sum(dim=0, keepdim=True) / used.sum().clamp(min=1)
         company = (company - mean) * used
-        company = company / company.norm(dim=1, keepdim=True).clamp(min=1e-6) * width**0.5
+        # A feature in average company has only rounding errors left: do not blow them up.
+        scale = company.norm(dim=1, keepdim=True) / width**0.5
+        company = company / scale.clamp(min=1e-3)
         return torch.cat((company, count.log1p(), used), dim=1)
 
 

@@ -24,7 +24,7 @@ class Picked(NamedTuple):
             whole row's sum as its mean, ``[rows]``; ``None`` if every row is complete.
     """
 
-    indptr: NDArray[np.int64]
+    indptr: Integers
     columns: Integers
     places: NDArray[np.int64]
     scale: NDArray[np.float64] | None
@@ -63,18 +63,19 @@ class CompressedRows:
         starts = self.indptr[rows].astype(np.int64)
         sizes = self.indptr[rows + 1] - starts
         counts = sizes if limit is None else np.minimum(sizes, limit)
-        indptr = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum(counts, out=indptr[1:])
-        places = np.repeat(starts - indptr[:-1], counts)
-        places += np.arange(indptr[-1])
+        begins = _starts(counts)
+        total = int(counts.sum())
+        places = np.repeat(starts - begins, counts)
+        places += np.arange(total)
         scale = None
         if limit is not None:
             cut = np.flatnonzero(sizes > limit)
             if len(cut):
                 offsets = draw_distinct(sizes[cut], limit, generator)
-                target = indptr[cut, None] + np.arange(limit)
+                target = begins[cut, None] + np.arange(limit)
                 places[target] = starts[cut, None] + offsets
                 scale = sizes / np.maximum(counts, 1)
+        indptr = np.append(begins, total).astype(np.int32 if total < 2**31 else np.int64)
         return Picked(indptr, self.indices[places], places, scale)
 
 
@@ -94,42 +95,50 @@ def draw_distinct(
     """
     drawn = np.empty((len(sizes), count), dtype=np.int64)
     large = sizes > 2 * count
-    wanted = np.full(int(large.sum()), count, dtype=np.int64)
-    drawn[large] = _draw_padded(sizes[large], wanted, count, generator)
+    starts = _starts(sizes[large])
+    some = _draw_subsets(sizes[large], np.full(len(starts), count), generator)
+    drawn[large] = some.reshape(-1, count) - starts[:, None]
 
     small = sizes[~large]
-    left_out = _draw_padded(small, small - count, count, generator)
-    kept = np.arange(3 * count) < small[:, None]  # wide enough for the padding of left_out
-    np.put_along_axis(kept, left_out, False, axis=1)
-    drawn[~large] = np.nonzero(kept)[1].reshape(-1, count)
+    kept = np.ones(small.sum(), dtype=bool)
+    kept[_draw_subsets(small, small - count, generator)] = False
+    drawn[~large] = np.flatnonzero(kept).reshape(-1, count) - _starts(small)[:, None]
     return drawn
 
 
-def _draw_padded(
-    sizes: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    width: int,
-    generator: np.random.Generator,
-) -> Integers:
-    """``counts[row]`` different numbers below ``sizes[row]``, rising, then numbers beyond it."""
-    largest = int(sizes.max(initial=0)) + width
-    dtype = np.int32 if largest < 2**31 else np.int64
-    column = np.arange(width)
-    numbers = (generator.random((len(sizes), width)) * sizes[:, None]).astype(dtype)
-    np.copyto(numbers, (sizes[:, None] + column).astype(dtype), where=column >= counts[:, None])
-    numbers.sort(axis=1)
-    unfinished = np.flatnonzero(_repeats(numbers).any(axis=1))
-    # Redrawing only the repeated numbers treats all numbers alike, so the final set is uniform.
-    while len(unfinished):
-        part = numbers[unfinished]
-        row, place = np.nonzero(_repeats(part))
-        part[row, place + 1] = generator.random(len(row)) * sizes[unfinished[row]]
-        part.sort(axis=1)
-        numbers[unfinished] = part
-        unfinished = unfinished[_repeats(part).any(axis=1)]
-    return numbers
+def _draw_subsets(
+    sizes: NDArray[np.int64], counts: NDArray[np.int64], generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """``counts[row]`` different numbers of each row, rising, where rows are numbered through.
+
+    The numbers of a row run from the sum of the sizes before it to that sum plus its own size.
+    """
+    row = np.repeat(np.arange(len(sizes)), counts)
+    start, size = _starts(sizes)[row], sizes[row]
+    numbers = _draw(start, size, generator)
+    numbers.sort()
+    part, place = numbers, None
+    while True:
+        repeated = np.flatnonzero(part[1:] == part[:-1]) + 1
+        if not len(repeated):
+            return numbers
+        # Redrawing only what is repeated treats all numbers alike, so the final set is uniform.
+        part[repeated] = _draw(start[repeated], size[repeated], generator)
+        touched = np.zeros(len(sizes), dtype=bool)
+        touched[row[repeated]] = True
+        inside = np.flatnonzero(touched[row])
+        part, row, start, size = part[inside], row[inside], start[inside], size[inside]
+        place = inside if place is None else place[inside]
+        part.sort()  # a row's numbers stay within the row's places
+        numbers[place] = part
 
 
-def _repeats(numbers: Integers) -> NDArray[np.bool_]:
-    repeated: NDArray[np.bool_] = numbers[:, 1:] == numbers[:, :-1]
-    return repeated
+def _draw(
+    start: NDArray[np.int64], size: NDArray[np.int64], generator: np.random.Generator
+) -> NDArray[np.int64]:
+    return start + (generator.random(len(start)) * size).astype(np.int64)
+
+
+def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    starts: NDArray[np.int64] = np.cumsum(sizes) - sizes
+    return starts

@@ -69,6 +69,8 @@ class Sampler:
     ) -> None:
         if num_layers < 1:
             raise ParameterError(f"num_layers must be at least 1, got {num_layers}.")
+        if dtype not in (torch.float32, torch.float64):
+            raise ParameterError(f"dtype must be torch.float32 or torch.float64, got {dtype}.")
         self.neighbours: list[int | None]
         if isinstance(neighbours, Sequence):
             self.neighbours = list(neighbours)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,12 @@ def _class_weights(
         for name in class_weight:
             if name not in classes:
                 raise unknown_name("class in class_weight", name, classes)
+        for name, weight in class_weight.items():
+            # With weight zero a batch of such nodes alone would have no mean.
+            if not (isinstance(weight, Real) and 0 < weight < np.inf):
+                raise ParameterError(
+                    f"class_weight of {name!r} must be a number above 0, got {weight!r}."
+                )
         return torch.tensor([float(class_weight.get(name, 1.0)) for name in classes])
     if class_weight != "balanced" or counts is None:
         raise ParameterError(

@@ -49,7 +49,7 @@ def split_edges(
         seed: Seed of the split and of the negatives.
         fractions: Shares of training, validation and test edges.
     """
-    if min(fractions) < 0 or abs(sum(fractions) - 1) > 1e-9:
+    if not (min(fractions) >= 0 and abs(sum(fractions) - 1) <= 1e-9):
         raise ParameterError(f"The three shares of an edge split add up to 1, got {fractions}.")
     generator = np.random.default_rng(seed)
     count = graph.num_edges
@@ -86,10 +86,8 @@ def sample_negatives(graph: FeatureGraph, count: int, generator: np.random.Gener
         count: How many.
         generator: Source of randomness.
     """
-    size = graph.num_nodes
+    size, possible = graph.num_nodes, count_negatives(graph)
     taken = _keys(edge_pairs(graph), size, graph.directed)
-    loops = int((graph.edges.sources == graph.edges.targets).sum())
-    possible = size * (size - 1) // (1 if graph.directed else 2) - (len(taken) - loops)
     if count > possible:
         raise DataError(
             f"{count} pairs without an edge are needed, but the graph has only {possible}."
@@ -110,6 +108,12 @@ def sample_negatives(graph: FeatureGraph, count: int, generator: np.random.Gener
         fresh = np.sort(first)
         found = drawn[fresh[~np.isin(keys[fresh], taken)]]
     return found[:count]
+
+
+def count_negatives(graph: FeatureGraph) -> int:
+    """How many pairs of different nodes no edge joins."""
+    pairs = graph.num_nodes * (graph.num_nodes - 1) // (1 if graph.directed else 2)
+    return pairs - int((graph.edges.sources != graph.edges.targets).sum())
 
 
 def _keys(pairs: Pairs, size: int, directed: bool) -> NDArray[np.int64]:

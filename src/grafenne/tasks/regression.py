@@ -63,7 +63,9 @@ def numeric_labels(graph: FeatureGraph) -> NDArray[np.float64]:
     try:
         numbers = [float(str(name)) for name in graph.labels.classes]
     except (TypeError, ValueError):
-        raise DataError("The labels of the graph are class names; use a classifier.") from None
+        numbers = [np.nan]
+    if not np.isfinite(numbers).all():
+        raise DataError("The labels of the graph are class names; use a classifier.")
     table: NDArray[np.float64] = np.array([*numbers, np.nan])
     return table[graph.labels.values.astype(np.int64)]
 

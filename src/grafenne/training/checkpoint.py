@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,14 @@ import torch
 from torch import Tensor, nn
 
 from grafenne.data.atomic import atomic_folder
-from grafenne.errors import ModelFileError
+from grafenne.errors import DataError, ModelFileError
 from grafenne.ops import RandomBits
 
 if TYPE_CHECKING:
     from grafenne.training.loop import History
 
 FORMAT = 1
+ABOUT, TENSORS = "checkpoint.json", "checkpoint.safetensors"
 
 
 class Checkpoint:
@@ -35,18 +36,34 @@ class Checkpoint:
         self.identity = json.loads(json.dumps(identity, default=str))
         self.every = every
         self._last = time.monotonic()
+        self._check_folder()
+
+    def _check_folder(self) -> None:
+        """Refuses other people's folders now, rather than when the first checkpoint is due."""
+        if self.folder.exists() and not self.folder.is_dir():
+            raise DataError(f"{self.folder} cannot hold a checkpoint: it is a file.")
+        others = self.folder.iterdir() if self.folder.is_dir() else ()
+        for entry in sorted(others):
+            if entry.name not in (ABOUT, TENSORS):
+                raise DataError(
+                    f"{self.folder} cannot hold a checkpoint: it has {entry.name!r} in it, which "
+                    "would be lost."
+                )
 
     def exists(self) -> bool:
         """Whether there is one to go on from."""
-        return (self.folder / "checkpoint.json").is_file()
+        return (self.folder / ABOUT).is_file()
 
     def is_due(self) -> bool:
         """Whether it is time for another."""
         return time.monotonic() - self._last >= self.every
 
     def remove(self) -> None:
-        """Deletes the folder; a finished run needs it no longer."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Deletes the checkpoint; a finished run needs it no longer."""
+        for name in (ABOUT, TENSORS):
+            (self.folder / name).unlink(missing_ok=True)
+        with suppress(OSError):  # somebody put a file of their own there meanwhile
+            self.folder.rmdir()
 
     def save(
         self,
@@ -71,12 +88,12 @@ class Checkpoint:
             "bits": bits.state(),
         }
         with atomic_folder(
-            self.folder, replaceable=lambda name: name.startswith("checkpoint.")
+            self.folder, replaceable=lambda name: name in (ABOUT, TENSORS)
         ) as folder:
             # Tensors that share storage must be copied for safetensors.
             whole = {name: value.detach().cpu().clone() for name, value in tensors.items()}
-            save_file(whole, folder / "checkpoint.safetensors")
-            (folder / "checkpoint.json").write_text(json.dumps(about), encoding="utf-8")
+            save_file(whole, folder / TENSORS)
+            (folder / ABOUT).write_text(json.dumps(about), encoding="utf-8")
         self._last = time.monotonic()
 
     def restore(
@@ -89,8 +106,8 @@ class Checkpoint:
         from grafenne.training.loop import History
 
         try:
-            about = json.loads((self.folder / "checkpoint.json").read_text(encoding="utf-8"))
-            tensors = load_file(self.folder / "checkpoint.safetensors")
+            about = json.loads((self.folder / ABOUT).read_text(encoding="utf-8"))
+            tensors = load_file(self.folder / TENSORS)
             if about["format"] != FORMAT:
                 raise ModelFileError(f"{self.folder} is a checkpoint of another version.")
             if about["identity"] != self.identity:
@@ -108,12 +125,19 @@ class Checkpoint:
             )
             bits.set_state(about["bits"])
             history = History(**about["history"])
-        except (OSError, KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
-            if isinstance(error, ModelFileError):
-                raise
-            raise ModelFileError(f"The checkpoint in {self.folder} is damaged: {error}.") from None
-        history.epochs = [tuple(entry) for entry in history.epochs]  # type: ignore[misc]
-        return history, _part(tensors, "best.")
+            history.epochs = [tuple(entry) for entry in history.epochs]  # type: ignore[misc]
+            best = _part(tensors, "best.")
+            if best.keys() != network.state_dict().keys():
+                raise ValueError("it lacks some of the best weights")
+        except ModelFileError:
+            raise
+        except (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError,
+                RuntimeError, SafetensorError) as error:  # fmt: skip
+            reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".:")
+            raise ModelFileError(
+                f"The checkpoint in {self.folder} is damaged: {reason}."
+            ) from None
+        return history, best
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

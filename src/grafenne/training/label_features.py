@@ -9,13 +9,20 @@ predicted are never looked at, so validation and test labels cannot leak.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor, nn
 
+from grafenne.allotrope import AllotropicGraph
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.values import FeatureValues
+from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError
+from grafenne.nn.features import FeatureEmbedding
+from grafenne.ops import SparsePattern
 
 PREFIX = "label of node="
 
@@ -33,16 +40,22 @@ class LabelFeatures:
         self, classes: Sequence[Hashable], nodes: Sequence[Hashable], codes: NDArray[np.int64]
     ) -> None:
         self.names = [f"{PREFIX}{name}" for name in classes]
+        if len(set(self.names)) < len(self.names):  # the classes 1 and "1", say
+            self.names = [f"{PREFIX}{name!r}" for name in classes]
         self.nodes = list(nodes)
         self.codes = codes
 
     def add_to(self, graph: FeatureGraph) -> FeatureGraph:
         """The graph with the shown labels as further triples of value 1."""
+        for name in graph.features:
+            if name.startswith(PREFIX):
+                raise DataError(
+                    f"The feature {name!r} begins with {PREFIX!r}, which is kept for labels as "
+                    "features."
+                )
         place = graph.nodes.find(self.nodes)
         shown = place >= 0
         features = graph.features.extended(self.names)
-        if len(features) != graph.num_features + len(self.names):
-            raise DataError(f"A feature name may not begin with {PREFIX!r}.")
         column = graph.num_features + self.codes[shown]
         values = graph.values
         ones = np.ones(int(shown.sum()), dtype=values.data.dtype)
@@ -56,4 +69,52 @@ class LabelFeatures:
                 features=features,
             ),
             feature_edges=graph.feature_edges.resized(len(features)),
+        )
+
+
+class FeaturesAndLabels(FeatureEmbedding):
+    """Φ for a graph whose last features are labels: any Φ, and a trained vector per label.
+
+    The other Φ never sees the labels. One that reads a feature's neighbourhood would otherwise
+    tell a node's label through the node's rare features, also while it is asked for; and vectors
+    that a user supplies know nothing about labels.
+
+    Args:
+        inner: Φ of the other features.
+        names: Names of the labels' features.
+    """
+
+    def __init__(self, inner: FeatureEmbedding, names: Sequence[str]) -> None:
+        super().__init__(inner.width)
+        self.inner = inner
+        self.names = list(names)
+        self.labels = nn.Parameter(torch.empty(len(self.names), inner.width))
+        nn.init.normal_(self.labels)
+
+    def reset_parameters(self) -> None:
+        """Draws new vectors."""
+        self.inner.reset_parameters()  # type: ignore[operator]
+        nn.init.normal_(self.labels)
+
+    def extra_repr(self) -> str:
+        """Shown in the module's ``repr``."""
+        return f"{len(self.names)} labels"
+
+    def forward(self, graph: AllotropicGraph) -> Tensor:
+        """The starting states, ``[num_features, width]``; the labels are the last of them."""
+        plain = graph.once(("without labels", len(self.names)), lambda: self._without(graph))
+        return torch.cat((self.inner(plain), self.labels))
+
+    def _without(self, graph: AllotropicGraph) -> AllotropicGraph:
+        count = graph.num_features - len(self.names)
+        incidence = graph.incidence
+        kept = incidence.indices < count
+        rows = torch.bincount(incidence.rows[kept].long(), minlength=incidence.num_rows)
+        indptr = torch.cat((rows.new_zeros(1), rows.cumsum(0)))
+        return replace(
+            graph,
+            features=Vocabulary(graph.features[:count], kind="feature"),
+            incidence=SparsePattern(indptr, incidence.indices[kept], count),
+            values=graph.values[kept],
+            _memory={},
         )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -13,7 +14,7 @@ from grafenne.allotrope import AllotropicGraph
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.nn.model import Grafenne
 from grafenne.ops import Adjacency, RandomBits
-from grafenne.tasks.links import EdgeSplit, edge_pairs, sample_negatives
+from grafenne.tasks.links import EdgeSplit, count_negatives, edge_pairs, sample_negatives
 
 HIDDEN_SHARE = 0.5
 """Share of the training edges that each step hides and asks for.
@@ -81,7 +82,10 @@ class LinkObjective:
         )
         self.truth = torch.zeros(len(self.validation))
         self.truth[: len(split.validation)] = 1
-        self.entry_edge = _edge_of_each_entry(prepared, self.graph)
+        self.forward_edge, self.backward_edge = _edges_of_each_entry(prepared, self.graph)
+        self.edge_weight = torch.ones(len(self.pairs))
+        if self.graph.edges.weights is not None:
+            self.edge_weight = torch.from_numpy(self.graph.edges.weights)
 
     def batches(self) -> Iterator[Callable[[], Tensor]]:
         """One loss over the hidden edges and as many fresh negatives."""
@@ -103,30 +107,51 @@ class LinkObjective:
         if not bool(hidden.any()) or bool(hidden.all()):
             hidden = torch.zeros_like(hidden)
             hidden[0] = True
-        adjacency = self.prepared.adjacency
-        weights = (~hidden[self.entry_edge]).to(self.prepared.adjacency.pattern.device)
-        if adjacency.weights is not None:
-            shown = weights * adjacency.weights
-        else:
-            shown = weights.to(torch.get_default_dtype())
-        seen = self.prepared.with_adjacency(Adjacency(adjacency.pattern, shown))
+        seen = self._without(hidden)
         positives = self.pairs[hidden]
-        negatives = torch.from_numpy(
-            sample_negatives(self.graph, len(positives), self.bits.generator())
-        )
+        count = min(len(positives), count_negatives(self.graph))
+        negatives = torch.from_numpy(sample_negatives(self.graph, count, self.bits.generator()))
         scores = self.network(seen, torch.cat((positives, negatives)))
         truth = torch.zeros_like(scores)
         truth[: len(positives)] = 1
         return functional.binary_cross_entropy_with_logits(scores, truth)
 
+    def _without(self, hidden: Tensor) -> AllotropicGraph:
+        """The graph as if it did not have the hidden edges: their weight is zero.
 
-def _edge_of_each_entry(prepared: AllotropicGraph, graph: FeatureGraph) -> Tensor:
-    """Which edge of the graph each entry of the adjacency stands for, either way round."""
+        Between two nodes that are joined both ways by directed edges the messages of the other
+        edge go on both ways, as they do in a graph that never had the hidden one.
+        """
+        weight = torch.where(hidden, 0, self.edge_weight)
+        either = torch.cat((weight, weight.new_zeros(1)))  # the last one is "no such edge"
+        there = torch.cat((~hidden, hidden.new_zeros(1)))
+        chosen = torch.where(there[self.forward_edge], self.forward_edge, self.backward_edge)
+        pattern = self.prepared.adjacency.pattern
+        shown = either[chosen].to(pattern.device)
+        return self.prepared.with_adjacency(Adjacency(pattern, shown))
+
+
+def _edges_of_each_entry(prepared: AllotropicGraph, graph: FeatureGraph) -> tuple[Tensor, Tensor]:
+    """Which edges each entry of the adjacency may stand for: along it, and against it.
+
+    -1 where there is no such edge, or where messages do not run that way.
+    """
     pattern, size = prepared.adjacency.pattern, graph.num_nodes
     senders = pattern.indices.cpu().numpy().astype(np.int64)
     receivers = pattern.rows.cpu().numpy().astype(np.int64)
     keys = graph.edges.sources * size + graph.edges.targets  # sorted, as the edges are
-    forward = np.searchsorted(keys, senders * size + receivers).clip(max=max(len(keys) - 1, 0))
-    found = keys[forward] == senders * size + receivers
-    backward = np.searchsorted(keys, receivers * size + senders).clip(max=max(len(keys) - 1, 0))
-    return torch.from_numpy(np.where(found, forward, backward))
+    direction = prepared.direction if graph.directed else "both"
+    along = _places(keys, senders * size + receivers)
+    against = _places(keys, receivers * size + senders)
+    if direction == "in":
+        against = np.full_like(against, -1)
+    if direction == "out":
+        along = np.full_like(along, -1)
+    return torch.from_numpy(along), torch.from_numpy(against)
+
+
+def _places(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    if not len(keys):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    place = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
+    return np.where(keys[place] == wanted, place, -1)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 import torch
@@ -47,10 +48,12 @@ class TrainingSettings:
             raise ParameterError(f"patience must be at least 1, got {self.patience}.")
         if not self.learning_rate > 0:
             raise ParameterError(f"learning_rate must be above 0, got {self.learning_rate}.")
-        if self.weight_decay < 0:
+        if not self.weight_decay >= 0:
             raise ParameterError(f"weight_decay must not be negative, got {self.weight_decay}.")
         if self.schedule not in SCHEDULES:
             raise unknown_name("schedule", self.schedule, SCHEDULES)
+        if self.clip_norm is not None and not self.clip_norm > 0:
+            raise ParameterError(f"clip_norm must be above 0, or None, got {self.clip_norm}.")
 
     def rate_at(self, epoch: int) -> float:
         """The learning rate of an epoch."""
@@ -124,14 +127,21 @@ def train(
         network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
     )
     history, best = History(), _weights(network)
-    if checkpoint is not None and checkpoint.exists():
-        history, best = checkpoint.restore(network, optimizer, bits)
+    boundary: _Boundary | None = None
     try:
+        if checkpoint is not None and checkpoint.exists():
+            history, best = checkpoint.restore(network, optimizer, bits)
         while _goes_on(history, settings):
             started = time.perf_counter()
+            if checkpoint is not None:
+                boundary = _Boundary(network, optimizer, bits, history, best)
             for group in optimizer.param_groups:
                 group["lr"] = settings.rate_at(len(history.epochs))
-            loss = _one_epoch(objective, optimizer, settings, best)
+            # Layers from elsewhere (a PyG layer with dropout) draw from torch's global generator:
+            # within an epoch it follows our seed, and afterwards it is as it was.
+            with torch.random.fork_rng(devices=[]):
+                torch.default_generator.manual_seed(bits.state()["state"][0])
+                loss = _one_epoch(objective, optimizer, settings, best)
             validation, metric = objective.validate()
             if not math.isfinite(validation):
                 network.load_state_dict(best)
@@ -146,8 +156,8 @@ def train(
             if progress is not None:
                 progress.epoch(history, settings.epochs)
     except KeyboardInterrupt:
-        if checkpoint is not None:
-            checkpoint.save(network, optimizer, bits, history, best)
+        if checkpoint is not None and boundary is not None:
+            boundary.save(checkpoint)
         network.load_state_dict(best)
         raise
     finally:
@@ -156,6 +166,34 @@ def train(
     network.load_state_dict(best)
     network.eval()
     return history
+
+
+class _Boundary:
+    """The run as it was between two epochs.
+
+    Ctrl-C comes anywhere inside an epoch, after a step or half-way through the random numbers of
+    one; going on from there would not end in the same weights.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        bits: RandomBits,
+        history: History,
+        best: dict[str, Tensor],
+    ) -> None:
+        self.network, self.optimizer, self.bits = network, optimizer, bits
+        self.weights, self.best = _weights(network), best
+        self.state, self.random = deepcopy(optimizer.state_dict()), bits.state()
+        self.history = replace(history, epochs=list(history.epochs))
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Puts everything back to where the epoch began and saves that."""
+        self.network.load_state_dict(self.weights)
+        self.optimizer.load_state_dict(self.state)
+        self.bits.set_state(self.random)
+        checkpoint.save(self.network, self.optimizer, self.bits, self.history, self.best)
 
 
 def _goes_on(history: History, settings: TrainingSettings) -> bool:
@@ -194,7 +232,7 @@ def _one_epoch(
 
 def _not_finite(what: str, settings: TrainingSettings) -> TrainingError:
     return TrainingError(
-        f"The {what} is no longer a finite number; the last good weights were kept. Try a lower "
+        f"Training stopped because the {what} is no longer a finite number. Try a lower "
         f"learning_rate (now {settings.learning_rate}) or scaling='standard' for the features."
     )
 

@@ -94,6 +94,9 @@ class NodeObjective:
             yield self._whole_graph_loss
             return
         size = self.batch_size or len(self.train)
+        if len(self.label_places):
+            # A batch's own labels are hidden: one of all training nodes would show none at all.
+            size = min(size, max(len(self.train) // 2, 1))
         for positions in iterate_batches(self.train.numpy(), size, self.bits.generator()):
             yield partial(self._batch_loss, positions)
 
@@ -101,10 +104,22 @@ class NodeObjective:
         """Loss and metric on the validation nodes."""
         self.network.eval()
         with torch.no_grad():
-            outputs = self.network(self.graph)[self.validation]
+            outputs = self.network(self.graph, self._validation_keep())[self.validation]
             targets = self.targets[self.validation]
             loss = float(self.task.loss(outputs, targets))
             return loss, self.task.quick_metric(outputs, targets)
+
+    def _validation_keep(self) -> Tensor | None:
+        """Hides labels of the nodes that are asked, where training nodes stand in."""
+        asked = torch.isin(self.label_nodes.cpu(), self.validation)
+        if not bool(asked.any()):
+            return None
+        incidence = self.graph.incidence
+        keep = torch.ones(
+            incidence.num_entries, dtype=self.network.encoder.dtype, device=incidence.device
+        )
+        keep[self.label_places[asked]] = 0
+        return keep
 
     def _whole_graph_loss(self) -> Tensor:
         keep, asked = self._masks()
@@ -119,21 +134,23 @@ class NodeObjective:
         if not len(self.label_places):
             return keep, self.train
         shown = self.bits.keep(len(self.label_places), 0.5)
+        if bool(shown.all()):  # nobody would be left to ask
+            shown = torch.zeros_like(shown)
         if keep is None:
             keep = torch.ones(count, dtype=encoder.dtype, device=device)
         keep[self.label_places] = shown.to(keep)
         hidden = torch.ones(self.graph.num_nodes, dtype=torch.bool)
-        hidden[self.label_nodes[shown]] = False
-        asked = self.train[hidden[self.train]]
-        return keep, asked if len(asked) else self.train
+        hidden[self.label_nodes.cpu()[shown]] = False
+        return keep, self.train[hidden[self.train]]
 
     def _batch_loss(self, positions: NDArray[np.int64]) -> Tensor:
         if self.sampler is None:
             return self._whole_graph_loss()
-        sample = self.sampler.sample(positions)
+        device = self.graph.incidence.device
+        sample = self.sampler.sample(positions).to(device)
         encoder = self.network.encoder
         asked = torch.from_numpy(positions)
-        asking = torch.zeros(self.graph.num_nodes, dtype=torch.bool)
+        asking = torch.zeros(self.graph.num_nodes, dtype=torch.bool, device=device)
         asking[asked] = True
         seed = int(self.bits.generator().integers(2**62))
         keeps = [
@@ -143,6 +160,12 @@ class NodeObjective:
             )
             for block in sample.blocks
         ]
+        if encoder.layers[0].feature_to_node.attention.aggregation == "sum":  # type: ignore[union-attr]
+            scales = sample.keeps(scale_sums=True)
+            keeps = [
+                (_times(keep, scale), _times(back, back_scale))
+                for (keep, back), (scale, back_scale) in zip(keeps, scales, strict=True)
+            ]
         features = encoder.features(self.graph)[sample.feature_positions]
         outputs = self.network.head(encoder.encode(sample.blocks, features, keeps).nodes)
         return self.task.loss(outputs, self.targets[asked])
@@ -157,3 +180,9 @@ class NodeObjective:
             label = self.graph.incidence.indices[places] >= self.first_label
             keep[label] = (~asking[self.graph.incidence.rows[places[label]].long()]).to(keep)
         return keep
+
+
+def _times(keep: Tensor | None, scale: Tensor | None) -> Tensor | None:
+    if keep is None or scale is None:
+        return scale if keep is None else keep
+    return keep * scale

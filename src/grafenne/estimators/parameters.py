@@ -1,0 +1,103 @@
+"""Checks the settings of an estimator when it is fitted, each by the name the user gave it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from grafenne.data.scaling import METHODS
+from grafenne.errors import ParameterError, unknown_name
+from grafenne.nn.attention import AGGREGATIONS
+from grafenne.nn.features import KINDS
+from grafenne.nn.layer import NORMALISATIONS
+from grafenne.nn.node_to_node import BACKBONES
+from grafenne.nn.phase import MODES
+from grafenne.training.loop import SCHEDULES
+
+if TYPE_CHECKING:
+    from grafenne.estimators.base import GrafenneEstimator
+
+COUNTS = ("width", "num_layers", "heads", "epochs", "patience")
+OPTIONAL_COUNTS = ("batch_size", "features_per_node", "nodes_per_feature")
+SHARES = ("dropout", "feature_dropout", "validation_share")
+NAMES: dict[str, Sequence[str]] = {
+    "backbone": tuple(BACKBONES),
+    "features": KINDS,
+    "mode": MODES,
+    "aggregation": AGGREGATIONS,
+    "normalisation": NORMALISATIONS,
+    "scaling": METHODS,
+    "direction": ("both", "in", "out"),
+    "schedule": SCHEDULES,
+}
+
+
+def check_parameters(estimator: GrafenneEstimator) -> None:
+    """Raises an error that names the first setting that is not what it may be."""
+    settings = estimator.get_params(deep=False)
+    for name in COUNTS:
+        _check_count(name, settings[name])
+    for name in OPTIONAL_COUNTS:
+        if settings[name] is not None:
+            _check_count(name, settings[name])
+    for name in SHARES:
+        value = settings[name]
+        if not (isinstance(value, Real) and 0 <= value < 1):
+            raise ParameterError(f"{name} must be at least 0 and below 1, got {value!r}.")
+    for name, known in NAMES.items():
+        value = settings[name]
+        open_ended = name in ("backbone", "features") and not isinstance(value, str)
+        if not open_ended and value not in known:
+            raise unknown_name(name, value, known)
+    if settings["width"] % settings["heads"]:
+        raise ParameterError(
+            f"width must be a multiple of heads, got {settings['width']} and {settings['heads']}."
+        )
+    _check_size("learning_rate", settings["learning_rate"], above_zero=True)
+    _check_size("weight_decay", settings["weight_decay"], above_zero=False)
+    if settings["clip_norm"] is not None:
+        _check_size("clip_norm", settings["clip_norm"], above_zero=True)
+    seed = settings["random_state"]
+    if not isinstance(seed, Integral) or seed < 0:
+        raise ParameterError(f"random_state must be a whole number from 0, got {seed!r}.")
+    _check_neighbours(settings["neighbours"], settings["num_layers"])
+    check_device(settings["device"])
+
+
+def check_device(device: Any) -> None:
+    """Raises unless torch can compute on ``device`` here."""
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, TypeError, ValueError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise ParameterError(f"device {device!r} cannot be used here: {reason}.") from None
+
+
+def _check_count(name: str, value: Any) -> None:
+    if not isinstance(value, Integral) or value < 1:
+        raise ParameterError(f"{name} must be a whole number from 1, got {value!r}.")
+
+
+def _check_size(name: str, value: Any, *, above_zero: bool) -> None:
+    fits = isinstance(value, Real) and math.isfinite(value) and value >= 0
+    if not fits or (above_zero and value == 0):
+        least = "above 0" if above_zero else "at least 0"
+        raise ParameterError(f"{name} must be a number {least}, got {value!r}.")
+
+
+def _check_neighbours(bounds: Any, num_layers: int) -> None:
+    if isinstance(bounds, Sequence) and not isinstance(bounds, str):
+        if len(bounds) != num_layers:
+            raise ParameterError(
+                f"neighbours must give one bound for each of the {num_layers} layers, got "
+                f"{len(bounds)}."
+            )
+    else:
+        bounds = [bounds]
+    for bound in bounds:
+        if bound is not None:
+            _check_count("neighbours", bound)
