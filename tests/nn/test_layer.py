@@ -26,7 +26,7 @@ from tests.reference import (
 )
 from tests.small_graphs import random_graph
 
-WIDTH = 4
+WIDTH = 8
 
 
 def layer_norm(norm: Any, states: Tensor) -> Tensor:
@@ -66,6 +66,8 @@ def test_equals_the_loops_of_all_three_phases(mode: str, backbone: str) -> None:
         updated = updated + feature_neighbours(layer.node_to_feature, links, features)
         return torch.cat((gathered, passed, layer_norm(layer.feature_norm, updated).relu()))
 
+    for states in layer(block, nodes, features, *hidden):  # all are alive, or nothing is shown
+        assert (states.std(dim=0) > 1e-3).sum() >= 2
     assert_same(fast, slow, [nodes, features, *layer.parameters()])
 
 

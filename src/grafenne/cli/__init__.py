@@ -1,0 +1,1 @@
+"""The command line: a module per command, heavy imports inside the commands."""

@@ -253,9 +253,7 @@ class GrafenneEstimator(BaseEstimator):  # type: ignore[misc]
     def _make_network(self, encoder: Grafenne) -> nn.Module:
         """The encoder with the head of the task."""
 
-    def _rebuild_network(
-        self, kind: Any, names: Vocabulary, feature_edges: bool
-    ) -> nn.Module:
+    def _rebuild_network(self, kind: Any, names: Vocabulary, feature_edges: bool) -> nn.Module:
         """An untrained network of the shape that a saved model has."""
         features = self._make_features(kind, names)
         return self._make_network(self._encoder(features, feature_edges))

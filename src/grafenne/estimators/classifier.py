@@ -90,7 +90,7 @@ class GrafenneClassifier(NodeEstimator):
     ) -> LabelFeatures | None:
         if not self.labels_as_features:
             return None
-        codes = self.task_.targets(graph)[train].numpy()
+        codes = self.task_.targets(graph).numpy()[train]
         return LabelFeatures(self.task_.classes, graph.nodes.take(train), codes)
 
     def predict_proba(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -110,7 +110,7 @@ class GrafenneLinkPredictor(GrafenneEstimator):
         check_graph(graph)
         pairs = list(pairs)
         for pair in pairs:
-            if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+            if isinstance(pair, str) or not isinstance(pair, Sized) or len(pair) != 2:
                 raise DataError(f"Pairs of two node ids are needed, got {pair!r}.")
         ends = [graph.nodes.positions([pair[end] for pair in pairs]) for end in (0, 1)]
         return self._scores(graph, np.stack(ends, axis=1))

@@ -87,7 +87,10 @@ class NodeEstimator(GrafenneEstimator):
             self.task_.metric,
             checkpoint,
             lambda: data_checksum(
-                prepared, split.train, split.validation, targets[split.train].numpy()
+                prepared,
+                split.train,
+                split.validation,
+                targets.numpy()[np.concatenate((split.train, split.validation))],
             ),
         )
         self.network_, self.split_ = network, split
@@ -167,7 +170,6 @@ def _check_split(split: Split, graph: FeatureGraph) -> None:
 
 def _answerable(validation: NDArray[np.int64], targets: Tensor) -> NDArray[np.int64]:
     """Validation nodes whose label the task knows; a class absent from training has none."""
-    known = targets[torch.from_numpy(validation)]
-    valid = known >= 0 if known.dtype == torch.int64 else ~known.isnan()
-    kept: NDArray[np.int64] = validation[valid.numpy()]
+    known = targets.numpy()[validation]
+    kept: NDArray[np.int64] = validation[known >= 0 if known.dtype == np.int64 else known == known]
     return kept

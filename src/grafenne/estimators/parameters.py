@@ -46,7 +46,7 @@ def check_parameters(estimator: GrafenneEstimator) -> None:
             _check_count(name, settings[name])
     for name in SHARES:
         value = settings[name]
-        if not (isinstance(value, Real) and 0 <= value < 1):
+        if not (isinstance(value, Real) and 0 <= float(value) < 1):
             raise ParameterError(f"{name} must be at least 0 and below 1, got {value!r}.")
     for name, known in NAMES.items():
         value = settings[name]
@@ -83,7 +83,7 @@ def _check_count(name: str, value: Any) -> None:
 
 
 def _check_size(name: str, value: Any, *, above_zero: bool) -> None:
-    fits = isinstance(value, Real) and math.isfinite(value) and value >= 0
+    fits = isinstance(value, Real) and math.isfinite(value) and float(value) >= 0
     if not fits or (above_zero and value == 0):
         least = "above 0" if above_zero else "at least 0"
         raise ParameterError(f"{name} must be a number {least}, got {value!r}.")

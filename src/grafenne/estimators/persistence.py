@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import json
 import platform
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import datetime, timezone
 from pathlib import Path
@@ -23,8 +25,9 @@ from grafenne.data.labels import plain
 from grafenne.data.scaling import FeatureScaler
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import GrafenneError, ModelFileError, ParameterError
-from grafenne.nn.features import GivenFeatures, LearnedFeatures
-from grafenne.training.label_features import LabelFeatures
+from grafenne.estimators.parameters import check_device
+from grafenne.nn.features import FeatureEmbedding, GivenFeatures, make_features
+from grafenne.training.label_features import FeaturesAndLabels, LabelFeatures
 from grafenne.training.loop import History
 from grafenne.version import __version__
 
@@ -33,6 +36,13 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 ABOUT, WEIGHTS = "model.json", "model.safetensors"
+
+Header = dict[str, tuple[str, tuple[int, ...]]]
+"""Number type and shape of each tensor in a file."""
+
+_DTYPES = {"F32": "float32", "F64": "float64", "I64": "int64"}
+_LAYER = re.compile(r"network\.encoder\.layers\.(\d+)\.")
+_NONE = np.empty(0, dtype=np.int64)
 
 
 def save_estimator(estimator: GrafenneEstimator, folder: Path | str) -> None:
@@ -60,9 +70,14 @@ def load_estimator(folder: Path | str, **overrides: Any) -> GrafenneEstimator:
     about = _read_about(folder)
     try:
         return _rebuild(about, folder, overrides)
-    except GrafenneError:
+    except ModelFileError:
         raise
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError) as error:
+    except GrafenneError as error:
+        if overrides:  # they may be what is wrong
+            raise
+        raise ModelFileError(f"The model in {folder} is damaged: {_short(error)}.") from None
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError,
+            RuntimeError) as error:  # fmt: skip
         raise ModelFileError(f"The model in {folder} is damaged: {_short(error)}.") from None
 
 
@@ -76,12 +91,15 @@ def _describe(estimator: GrafenneEstimator) -> tuple[dict[str, Any], dict[str, T
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
     settings = {name: plain(value) for name, value in estimator.get_params(deep=False).items()}
     settings["backbone"] = _backbone_name(settings["backbone"])
-    embedding = estimator.network_.encoder.features
+    settings["features"], given = _features_name(estimator)
+    if isinstance(settings.get("class_weight"), Mapping):  # JSON would turn all keys into text
+        settings["class_weight"] = [list(pair) for pair in settings["class_weight"].items()]
     about: dict[str, Any] = {
         "format": FORMAT,
         "grafenne": __version__,
         "estimator": type(estimator).__name__,
         "settings": settings,
+        "features": [str(name) for name in estimator.feature_names_in_],
         "scaler": estimator.scaler_.to_dict(),
         "feature_edges": any("neighbour" in name and "node_to_feature" in name for name in tensors),
         "history": estimator.history_.to_dict(),
@@ -94,13 +112,9 @@ def _describe(estimator: GrafenneEstimator) -> tuple[dict[str, Any], dict[str, T
         },
         **estimator._task_to_dict(),
     }
-    if isinstance(embedding, LearnedFeatures):
-        about["features"] = list(embedding.names)
-    if isinstance(embedding, GivenFeatures):
-        names = [str(name) for name in estimator.feature_names_in_]
-        about["features"] = names
-        about["settings"]["features"] = "given"
-        tensors["given"] = embedding._vectors(names)
+    if given is not None:
+        about["given"] = list(given.source)  # type: ignore[arg-type]
+        tensors["given"] = given._vectors(about["given"])
     labels = getattr(estimator, "label_features_", None)
     if labels is not None:
         about["label_features"] = {"nodes": _json_ids(labels.nodes)}
@@ -118,6 +132,18 @@ def _backbone_name(backbone: Any) -> str:
         return f"pyg:{name}"
     # An instance or a class of the user's own cannot be rebuilt from a name.
     return "own"
+
+
+def _features_name(estimator: GrafenneEstimator) -> tuple[str, GivenFeatures | None]:
+    """How Φ is told in the file, and the embedding whose vectors go with it."""
+    if isinstance(estimator.features, str):
+        return estimator.features, None
+    embedding: Any = estimator.network_.encoder.features
+    embedding = embedding.inner if isinstance(embedding, FeaturesAndLabels) else embedding
+    if isinstance(embedding, GivenFeatures) and not callable(embedding.source):
+        return "given", embedding
+    # A callable knows vectors for names that nobody asked for yet: it cannot be stored.
+    return "own", None
 
 
 def _json_ids(ids: list[Any]) -> list[Any]:
@@ -139,7 +165,7 @@ def _read_about(folder: Path) -> dict[str, Any]:
         raise ModelFileError(f"{folder} is not a saved model: it has no {ABOUT}.")
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelFileError(f"{path} cannot be read: {_short(error)}.") from None
     if not isinstance(about, dict) or "format" not in about:
         raise ModelFileError(f"{path} does not describe a grafenne model.")
@@ -161,50 +187,124 @@ def _rebuild(about: dict[str, Any], folder: Path, overrides: dict[str, Any]) -> 
         if name not in ("device", "verbose", "features", "backbone"):
             raise ParameterError(f"load takes no setting {name!r}; it is part of the model.")
     settings = {name: value for name, value in about["settings"].items() if name in known}
+    if isinstance(settings.get("class_weight"), list):
+        settings["class_weight"] = dict(settings["class_weight"])
     estimator: GrafenneEstimator = kind(**{**settings, **overrides})
+    check_device(estimator.device)
     if "backbone" not in overrides:
         estimator.backbone = _backbone(estimator.backbone, folder)
     header = _read_header(folder)
-    names = Vocabulary(about.get("features", ()), kind="feature")
-    given = None
-    if settings["features"] == "given":
-        width = header["given"][1]
-        given = torch.empty(0, width)
     estimator.scaler_ = FeatureScaler.from_dict(about["scaler"])
     estimator._task_from_dict(about)
-    # On the meta device the network takes no memory: what the file holds is compared with what
-    # the settings ask for before anything is allocated.
-    with torch.device("meta"):
-        network: Any = estimator._rebuild_network(names, given, about["feature_edges"])
-    wanted = {f"network.{name}": tuple(t.shape) for name, t in network.state_dict().items()}
-    stored = {name: shape for name, shape in header.items() if name.startswith("network.")}
-    if wanted != stored:
-        raise ModelFileError(
-            f"{folder / WEIGHTS} does not fit {ABOUT}: {_first_difference(wanted, stored)}."
-        )
-    tensors = _read_tensors(folder)
-    state = {name.removeprefix("network."): t for name, t in tensors.items() if name in wanted}
-    network.load_state_dict(state, assign=True)
-    if given is not None and "features" not in overrides:
-        table = dict(zip(names, tensors["given"].numpy(), strict=True))
-        network.encoder.features.source = table
-        estimator.features = table
-    elif given is not None:
-        network.encoder.features.source = estimator.features
+    names = Vocabulary(about["features"], kind="feature")
+    estimator.feature_names_in_ = np.array(list(names), dtype=object)
+    estimator.n_features_in_ = len(names)
     if about.get("label_features") is not None:
-        codes = tensors["label_codes"].numpy()
-        if len(codes) and not 0 <= codes.min() <= codes.max() < len(estimator.task_.classes):
-            raise ModelFileError(f"{folder / WEIGHTS} has a label that is not among the classes.")
-        nodes = about["label_features"]["nodes"]
-        if len(nodes) != len(codes):
-            raise ModelFileError(f"{folder / WEIGHTS} and {ABOUT} disagree on the shown labels.")
-        estimator.label_features_ = LabelFeatures(estimator.task_.classes, nodes, codes)
+        # What they show is read with the tensors; the network's shape needs the names alone.
+        shown = LabelFeatures(estimator.task_.classes, about["label_features"]["nodes"], _NONE)
+        estimator.label_features_ = shown
+        names = names.extended(shown.names)
+    source = _feature_source(estimator, header, overrides, folder)
+
+    network = _checked_network(estimator, source, names, about["feature_edges"], header, folder)
+    tensors = _read_tensors(folder)
+    wanted = network.state_dict()
+    network.load_state_dict({name: tensors[f"network.{name}"] for name in wanted})
+    if estimator.features == "given":
+        table = dict(zip(about["given"], tensors["given"].numpy(), strict=True))
+        embedding = network.encoder.features
+        getattr(embedding, "inner", embedding).source = table
+        estimator.features = table
+    if about.get("label_features") is not None:
+        estimator.label_features_ = _read_labels(estimator, about, tensors, folder)
     estimator.network_ = network.to(estimator.device).eval()
     history = History(**about["history"])
     history.epochs = [tuple(entry) for entry in history.epochs]  # type: ignore[misc]
     estimator.history_ = history
-    estimator.feature_names_in_ = np.array(list(names), dtype=object)
     return estimator
+
+
+def _feature_source(
+    estimator: GrafenneEstimator, header: Header, overrides: dict[str, Any], folder: Path
+) -> Callable[[], Any]:
+    """Makes Φ, or says which it is; called once for a trial on no memory and once for real."""
+    kind = estimator.features
+    if isinstance(kind, str) and kind == "own":
+        raise ModelFileError(
+            f"The model in {folder} was trained with a feature embedding of its own; pass it "
+            "again: load(folder, features=...)."
+        )
+    if "features" not in overrides and kind == "given":
+        width = header["given"][1][1]
+        return lambda: GivenFeatures({}, estimator.width, width)
+    if isinstance(kind, str | FeatureEmbedding):
+        return lambda: kind
+    names = Vocabulary(estimator.feature_names_in_.tolist(), kind="feature")
+    probe: Any = make_features(kind, names, 1)
+    return lambda: GivenFeatures(probe.source, estimator.width, probe.linear.in_features)
+
+
+def _checked_network(
+    estimator: GrafenneEstimator,
+    source: Callable[[], Any],
+    names: Vocabulary,
+    feature_edges: bool,
+    header: Header,
+    folder: Path,
+) -> Any:
+    """An untrained network, built only if the file really holds weights of its shape."""
+    stored = {name: form for name, form in header.items() if name.startswith("network.")}
+    layers = {found[1] for name in stored if (found := _LAYER.match(name))}
+    if len(layers) != estimator.num_layers:
+        raise ModelFileError(
+            f"{folder / WEIGHTS} does not fit {ABOUT}: num_layers is {estimator.num_layers!r}, "
+            f"found {len(layers)} layers."
+        )
+    backbone, own = estimator.backbone, not isinstance(estimator.backbone, str)
+    try:
+        # On the meta device the network takes no memory. Layers from elsewhere may not know that
+        # device, so another one stands in and they are compared afterwards.
+        estimator.backbone = "sage" if own else backbone
+        with torch.device("meta"):
+            trial: Any = estimator._rebuild_network(source(), names, feature_edges)
+    finally:
+        estimator.backbone = backbone
+    _compare(trial, stored, folder, without="node_to_node" if own else None)
+    with torch.random.fork_rng(devices=[]):
+        network = estimator._rebuild_network(source(), names, feature_edges)
+    _compare(network, stored, folder)
+    return network
+
+
+def _compare(network: nn.Module, stored: Header, folder: Path, without: str | None = None) -> None:
+    wanted = {
+        f"network.{name}": (str(t.dtype).removeprefix("torch."), tuple(t.shape))
+        for name, t in network.state_dict().items()
+    }
+    for name in sorted(wanted.keys() | stored.keys()):
+        if without is not None and f".{without}." in name:
+            continue
+        if wanted.get(name) != stored.get(name):
+            raise ModelFileError(
+                f"{folder / WEIGHTS} does not fit {ABOUT}: {name} should be "
+                f"{_form(wanted.get(name))}, found {_form(stored.get(name))}."
+            )
+
+
+def _form(form: tuple[str, tuple[int, ...]] | None) -> str:
+    return "absent" if form is None else f"{form[0]} of shape {list(form[1])}"
+
+
+def _read_labels(
+    estimator: Any, about: dict[str, Any], tensors: dict[str, Tensor], folder: Path
+) -> LabelFeatures:
+    codes = tensors["label_codes"].numpy()
+    nodes = about["label_features"]["nodes"]
+    if codes.dtype != np.int64 or codes.shape != (len(nodes),):
+        raise ModelFileError(f"{folder / WEIGHTS} and {ABOUT} disagree on the shown labels.")
+    if len(codes) and not 0 <= codes.min() <= codes.max() < len(estimator.task_.classes):
+        raise ModelFileError(f"{folder / WEIGHTS} has a label that is not among the classes.")
+    return LabelFeatures(estimator.task_.classes, nodes, codes)
 
 
 def _backbone(name: Any, folder: Path) -> Any:
@@ -223,15 +323,20 @@ def _backbone(name: Any, folder: Path) -> Any:
     return name
 
 
-def _read_header(folder: Path) -> dict[str, tuple[int, ...]]:
+def _read_header(folder: Path) -> Header:
     from safetensors import SafetensorError, safe_open
 
     path = folder / WEIGHTS
+    header: Header = {}
     try:
         with safe_open(path, framework="pt") as file:
-            return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+            for name in file.keys():  # noqa: SIM118 - not a mapping
+                part = file.get_slice(name)
+                kind = _DTYPES.get(part.get_dtype(), part.get_dtype())
+                header[name] = (kind, tuple(part.get_shape()))
     except (OSError, SafetensorError) as error:
         raise ModelFileError(f"{path} cannot be read: {_short(error)}.") from None
+    return header
 
 
 def _read_tensors(folder: Path) -> dict[str, Tensor]:
@@ -243,13 +348,6 @@ def _read_tensors(folder: Path) -> dict[str, Tensor]:
             raise ModelFileError(f"{folder / WEIGHTS} holds numbers that are not finite in {name}.")
     # Kernels take another path for unaligned memory, which would change the last digit.
     return {name: tensor.clone() for name, tensor in tensors.items()}
-
-
-def _first_difference(wanted: dict[str, Any], stored: dict[str, Any]) -> str:
-    for name in sorted(wanted.keys() | stored.keys()):
-        if wanted.get(name) != stored.get(name):
-            return f"{name} should be {wanted.get(name)}, found {stored.get(name)}"
-    return "other tensors"
 
 
 def _short(error: Exception) -> str:

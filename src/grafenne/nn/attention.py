@@ -18,6 +18,7 @@ from grafenne.ops import (
     gather_columns,
     sparse_product,
 )
+from grafenne.ops.kernels import row_sum
 
 AGGREGATIONS = ("attention", "mean", "sum")
 LEAK = 0.2  # slope of LeakyReLU, the value of the attention papers
@@ -55,6 +56,8 @@ class ValueAttention(nn.Module):
         if aggregation == "attention":
             self.score = nn.Linear(sender_width, heads, bias=False)
             self.value_score = nn.Parameter(torch.empty(heads, 2))
+            self.count_scale = nn.Parameter(torch.empty(width))
+            self.count_shift = nn.Parameter(torch.empty(width))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -64,6 +67,8 @@ class ValueAttention(nn.Module):
         if self.aggregation == "attention":
             nn.init.zeros_(self.score.weight)
             nn.init.zeros_(self.value_score)
+            nn.init.zeros_(self.count_scale)
+            nn.init.zeros_(self.count_shift)
 
     def extra_repr(self) -> str:
         """Shown in the module's ``repr``."""
@@ -117,7 +122,19 @@ class ValueAttention(nn.Module):
                     keep=keep,
                 )
             )
-        return outputs[0] if self.heads == 1 else torch.cat(outputs, dim=1)
+        mean = outputs[0] if self.heads == 1 else torch.cat(outputs, dim=1)
+        size = self._size(pattern, keep, mean.dtype)
+        return mean * (1 + size * self.count_scale) + size * self.count_shift
+
+    @staticmethod
+    def _size(pattern: SparsePattern, keep: Tensor | None, dtype: torch.dtype) -> Tensor:
+        """log(1 + number of edges) of each receiver, ``[receivers, 1]``."""
+        if keep is None:
+            count = pattern.counts.to(dtype)
+        else:
+            # What is left of the edges, scaled up to what there would be without dropping.
+            count = row_sum(pattern, keep) / keep.mean().clamp(min=1e-6)
+        return count.log1p().unsqueeze(1)
 
 
 class PrintedAttention(nn.Module):

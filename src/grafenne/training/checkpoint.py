@@ -134,9 +134,7 @@ class Checkpoint:
         except (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError,
                 RuntimeError, SafetensorError) as error:  # fmt: skip
             reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".:")
-            raise ModelFileError(
-                f"The checkpoint in {self.folder} is damaged: {reason}."
-            ) from None
+            raise ModelFileError(f"The checkpoint in {self.folder} is damaged: {reason}.") from None
         return history, best
 
 

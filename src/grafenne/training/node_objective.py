@@ -81,8 +81,8 @@ class NodeObjective:
     ) -> None:
         self.network, self.graph, self.task, self.bits = network, graph, task, bits
         self.targets = targets
-        self.train = torch.from_numpy(train)
-        self.validation = torch.from_numpy(validation if len(validation) else train)
+        self.train = torch.tensor(train)
+        self.validation = torch.tensor(validation if len(validation) else train)
         self.sampler, self.batch_size = sampler, batch_size
         self.first_label = graph.num_features if first_label is None else first_label
         self.label_places = torch.nonzero(graph.incidence.indices >= self.first_label).squeeze(1)

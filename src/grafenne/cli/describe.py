@@ -1,0 +1,32 @@
+"""``grafenne describe``: a summary of a dataset or a folder."""
+
+from __future__ import annotations
+
+from grafenne.cli.inputs import load_graph
+from grafenne.cli.options import (
+    DEFAULT_DATA,
+    DataArgument,
+    DataOptionsOption,
+    JsonOption,
+    ReleaseOption,
+    RootOption,
+)
+from grafenne.cli.output import answer, pairs_text
+
+
+def describe(
+    data: DataArgument = DEFAULT_DATA,
+    release: ReleaseOption = None,
+    option: DataOptionsOption = None,
+    data_root: RootOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Summarise a graph: counts, degrees, sparsity, labels."""
+    graph = load_graph(data, root=data_root, release=release, options=option)
+    rows = list(graph.describe()["value"].items())
+    human = f"{data}\n\n" + pairs_text((str(name), _plain(value)) for name, value in rows)
+    answer(human, {"data": data, **{str(name): _plain(value) for name, value in rows}}, as_json)
+
+
+def _plain(value: object) -> object:
+    return value.item() if hasattr(value, "item") else value

@@ -1,0 +1,122 @@
+"""``grafenne evaluate``: how good a saved model is on labelled data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from grafenne.cli.inputs import drop_missing, load_graph, read_nodes
+from grafenne.cli.models import load_model
+from grafenne.cli.options import (
+    DEFAULT_DATA,
+    DataArgument,
+    DataOptionsOption,
+    DeviceOption,
+    JsonOption,
+    MissingOption,
+    MissingSeedOption,
+    ModelArgument,
+    NodesOption,
+    ReleaseOption,
+    RootOption,
+    SplitOption,
+    ThreadsOption,
+    ZerosOption,
+    choose,
+    use_threads,
+)
+from grafenne.cli.output import answer, pairs_text, table_text
+from grafenne.cli.train import make_split
+from grafenne.errors import ParameterError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from grafenne.data.feature_graph import FeatureGraph
+
+
+def evaluate(
+    model: ModelArgument,
+    data: DataArgument = DEFAULT_DATA,
+    part: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="all, train, validation or test; by default all labelled nodes, for links test.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, help="Seed of the random split; by default the model's own."
+        ),
+    ] = None,
+    nodes: NodesOption = None,
+    as_json: JsonOption = False,
+    device: DeviceOption = None,
+    threads: ThreadsOption = None,
+    release: ReleaseOption = None,
+    option: DataOptionsOption = None,
+    missing: MissingOption = 0.0,
+    observed_zeros: ZerosOption = False,
+    missing_seed: MissingSeedOption = None,
+    split: SplitOption = None,
+    data_root: RootOption = None,
+) -> None:
+    """Evaluate a saved model on the labelled nodes of a graph, or for links on its edges.
+
+    --part test picks the same test nodes as 'grafenne train' did with the same data and seed. On
+    the data that the model was trained with, all nodes include those it learnt from.
+    """
+    if part is not None:
+        choose("part", part, ("all", "train", "validation", "test"))
+    use_threads(threads)
+    estimator = load_model(model, device)
+    seed = estimator.random_state if seed is None else seed
+    graph = load_graph(data, root=data_root, release=release, options=option)
+    graph = drop_missing(
+        graph,
+        missing,
+        observed_zeros=observed_zeros,
+        seed=seed if missing_seed is None else missing_seed,
+    )
+    task = estimator.task_name
+    found, part = _evaluate(estimator, graph, part, seed, nodes, split)
+    result = {"model": str(model), "data": data, "task": task, "part": part, **found}
+    human = pairs_text(
+        (name.replace("_", " "), value) for name, value in result.items() if name != "per_class"
+    )
+    if "per_class" in found:
+        rows = [
+            (name, *(about[column] for column in ("nodes", "precision", "recall", "f1")))
+            for name, about in found["per_class"].items()
+        ]
+        human += "\n\n" + table_text(("class", "nodes", "precision", "recall", "f1"), rows)
+    answer(human, result, as_json)
+
+
+def _evaluate(
+    estimator: Any,
+    graph: FeatureGraph,
+    part: str | None,
+    seed: int,
+    nodes: list[str] | None,
+    split: Path | None,
+) -> tuple[dict[str, Any], str]:
+    """The metrics, and what they were taken on."""
+    task = estimator.task_name
+    if task == "links":
+        part = part or "test"
+        if nodes or part not in ("validation", "test"):
+            raise ParameterError("Links are evaluated on --part validation or test, without nodes.")
+        return estimator.evaluate(make_split(task, graph, split, seed), part), part
+    if nodes:
+        if part is not None or split is not None:
+            raise ParameterError("Give either --nodes or --part (with or without --split).")
+        return estimator.evaluate(graph, read_nodes(graph, nodes)), "nodes"
+    part = part or ("all" if split is None else "test")
+    if part == "all":
+        return estimator.evaluate(graph), part
+    positions = getattr(make_split(task, graph, split, seed), part)
+    return estimator.evaluate(graph, graph.nodes.take(positions)), part

@@ -1,0 +1,97 @@
+"""Results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import typer
+
+USAGE = 2
+STOPPED = 130
+
+
+def say(text: str) -> None:
+    """Tells what is going on, on standard error."""
+    typer.echo(text, err=True)
+
+
+def complain(sentence: str) -> None:
+    """Tells what is wrong, on standard error."""
+    typer.echo(f"Error: {sentence}", err=True)
+
+
+def answer(human: str, data: Mapping[str, Any], as_json: bool) -> None:
+    """The result of a command, on standard output: text, or exactly one JSON object."""
+    typer.echo(to_json(data) if as_json else human)
+
+
+def to_json(data: Mapping[str, Any]) -> str:
+    """JSON that any reader takes: numbers that are not finite become null."""
+    return json.dumps(_plain(data), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if hasattr(value, "tolist"):  # arrays and scalars of NumPy
+        return _plain(value.tolist())
+    if isinstance(value, float) and (value != value or abs(value) == float("inf")):
+        return None
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    return str(value)
+
+
+def pairs_text(rows: Iterable[tuple[str, Any]]) -> str:
+    """Two aligned columns."""
+    told = [(name, number_text(value)) for name, value in rows]
+    width = max((len(name) for name, _ in told), default=0)
+    return "\n".join(f"{name:<{width}}  {value}".rstrip() for name, value in told)
+
+
+def table_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """An aligned table; columns of numbers are flush right."""
+    cells = [[number_text(value) for value in row] for row in (given := list(rows))]
+    lines = [list(columns), *cells]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(columns))]
+    right = [
+        bool(given) and all(isinstance(row[place], int | float | None) for row in given)
+        for place in range(len(columns))
+    ]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if flush else cell.ljust(width)
+            for cell, width, flush in zip(line, widths, right, strict=True)
+        ).rstrip()
+        for line in lines
+    )
+
+
+def number_text(value: Any) -> str:
+    """A value for a person: thousands with commas, fractions with few digits."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        if value.is_integer() and abs(value) < 1e15:
+            return f"{value:,.0f}" if abs(value) >= 2 else f"{value:.4f}"
+        return f"{value:,.4f}" if 1e-3 <= abs(value) < 1e6 else f"{value:.3g}"
+    return str(value)
+
+
+def peak_megabytes() -> float | None:
+    """Most memory that this process held so far; ``None`` where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1 << 20 if sys.platform == "darwin" else 1 << 10), 1)
