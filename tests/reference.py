@@ -6,6 +6,7 @@ exponentials. The weights are those of the fast modules, so values and gradients
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -111,7 +112,11 @@ def value_phase(
                 slope = attention.slope.weight[columns] @ senders[u]
                 total = total + alpha * (message + (e - 1) * slope)
             gathered.append(total)
-        result = torch.cat(gathered) + combine.bias
+        result = torch.cat(gathered)
+        if attention.aggregation == "attention":
+            size = math.log(1 + len(mine))
+            result = result * (1 + size * attention.count_scale) + size * attention.count_shift
+        result = result + combine.bias
         if receivers is not None:
             result = result + combine.own.weight @ receivers[v]
         results.append(result)

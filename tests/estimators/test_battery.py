@@ -188,7 +188,9 @@ def test_the_same_seed_gives_the_same_bits_in_batches(kind: str) -> None:
     bounds = {"batch_size": 5, "neighbours": 2, "features_per_node": 2, "nodes_per_feature": 3}
     first = answers(make(kind, **bounds).fit(graph), graph)
     assert np.array_equal(first, answers(make(kind, **bounds).fit(graph), graph))
-    assert not np.array_equal(first, answers(make(kind, **bounds, random_state=1).fit(graph), graph))
+    assert not np.array_equal(
+        first, answers(make(kind, **bounds, random_state=1).fit(graph), graph)
+    )
 
 
 @every

@@ -101,13 +101,13 @@ def test_on_its_own_it_follows_the_seed_of_torch() -> None:
     assert 0 < (results[0] == 0).sum() < 100
 
 
-def test_masks_are_zeros_and_ones_in_the_asked_type() -> None:
+def test_masks_hold_zero_or_the_scale_in_the_asked_type() -> None:
     dropout = Dropout(0.5)
     dropout.bits = RandomBits(1)
     keep = dropout.keep(1000, torch.float64, torch.device("cpu"))
     assert keep is not None
     assert keep.dtype == torch.float64
-    assert set(keep.tolist()) == {0.0, 1.0}
+    assert set(keep.tolist()) == {0.0, 2.0}
 
 
 def test_a_dropped_element_gets_no_gradient() -> None:

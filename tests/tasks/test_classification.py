@@ -74,7 +74,9 @@ def test_class_weights() -> None:
     assert (balanced.weight * torch.tensor(counts)).tolist() == pytest.approx([2.0, 2.0])
 
     given = NodeClassification(["a", "b"], {"b": 3.0})
-    mixed = given.loss(torch.zeros(2, 2) + torch.tensor([[0.0, 1.0], [0.0, 0.0]]), torch.tensor([0, 1]))
+    mixed = given.loss(
+        torch.zeros(2, 2) + torch.tensor([[0.0, 1.0], [0.0, 0.0]]), torch.tensor([0, 1])
+    )
     expected = (math.log(1 + math.e) + 3 * math.log(2)) / 4  # weighted mean
     assert float(mixed) == pytest.approx(expected, rel=1e-6)
 

@@ -103,7 +103,7 @@ def test_dense_graphs_give_what_they_have_and_denser_ones_an_error() -> None:
     assert count_negatives(graph) == 2
     generator = np.random.default_rng(0)
     assert as_set(sample_negatives(graph, 2, generator), False) == {(0, 1), (0, 2)}
-    with pytest.raises(DataError, match="3 pairs without an edge are needed.*only 2"):
+    with pytest.raises(DataError, match=r"3 pairs without an edge are needed.*only 2"):
         sample_negatives(graph, 3, generator)
     with pytest.raises(DataError, match="only 2"):
         split_edges(graph, 0)

@@ -58,6 +58,7 @@ class Noisy:
 
 def finish(folder: Path | None, **identity: Any) -> tuple[dict[str, Tensor], History]:
     """A run to the end, from a checkpoint if there is one."""
+    torch.seed()  # a new process has another global state, which must not matter
     bits = RandomBits(7)
     objective = Noisy(bits)
     kept = None if folder is None else Checkpoint(folder, identity)

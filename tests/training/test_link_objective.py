@@ -79,7 +79,9 @@ def with_reciprocals(graph: FeatureGraph) -> FeatureGraph:
     return graph.replace(edges=extended.edges)
 
 
-@pytest.mark.parametrize("backbone", BACKBONES, ids=lambda b: b if isinstance(b, str) else b.__name__)
+@pytest.mark.parametrize(
+    "backbone", BACKBONES, ids=lambda b: b if isinstance(b, str) else b.__name__
+)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_hidden_edges_are_as_good_as_removed(backbone: Any, shape: dict[str, Any]) -> None:
     graph = graph_for("links", **shape)

@@ -25,7 +25,7 @@ def describe(
     graph = load_graph(data, root=data_root, release=release, options=option)
     rows = list(graph.describe()["value"].items())
     human = f"{data}\n\n" + pairs_text((str(name), _plain(value)) for name, value in rows)
-    answer(human, {"data": data, **{str(name): _plain(value) for name, value in rows}}, as_json)
+    answer(human, {"dataset": data, **{str(name): _plain(value) for name, value in rows}}, as_json)
 
 
 def _plain(value: object) -> object:

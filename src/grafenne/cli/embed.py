@@ -75,7 +75,7 @@ def embed(
     rows, width = vectors.shape
     result = {
         "model": str(model),
-        "data": data,
+        "dataset": data,
         "of": of,
         "rows": rows,
         "width": width,

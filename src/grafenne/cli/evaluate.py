@@ -83,7 +83,7 @@ def evaluate(
     )
     task = estimator.task_name
     found, part = _evaluate(estimator, graph, part, seed, nodes, split)
-    result = {"model": str(model), "data": data, "task": task, "part": part, **found}
+    result = {"model": str(model), "dataset": data, "task": task, "part": part, **found}
     human = pairs_text(
         (name.replace("_", " "), value) for name, value in result.items() if name != "per_class"
     )

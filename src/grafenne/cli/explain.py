@@ -49,5 +49,5 @@ def explain(
         raise ParameterError("Explanations are for models of nodes; this one is for links.")
     graph = load_graph(data, root=data_root, release=release, options=option)
     explanation = estimator.explain(graph, resolve_node(graph, node), top=top)
-    result = {"model": str(model), "data": data, **explanation.to_dict()}
+    result = {"model": str(model), "dataset": data, **explanation.to_dict()}
     answer(str(explanation), result, as_json)

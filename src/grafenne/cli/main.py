@@ -115,7 +115,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if told:
             context = getattr(error, "ctx", None)
             path = context.command_path if context is not None else "grafenne"
-            complain(f"{told.rstrip('.')}. See '{path} --help'.")
+            ending = "" if told.endswith(("?", ".")) else "."
+            complain(f"{told}{ending} See '{path} --help'.")
         return USAGE
     except (KeyboardInterrupt, typer.Abort):
         complain("stopped.")

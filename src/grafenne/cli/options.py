@@ -78,9 +78,7 @@ ZerosOption = Annotated[
 ]
 MissingSeedOption = Annotated[
     int | None,
-    typer.Option(
-        metavar="N", help="Seed of --missing; by default --seed.", rich_help_panel="Data"
-    ),
+    typer.Option(metavar="N", help="Seed of --missing; by default --seed.", rich_help_panel="Data"),
 ]
 SplitOption = Annotated[
     Path | None,
@@ -143,9 +141,9 @@ def parse_pairs(pairs: Iterable[str], defaults: Mapping[str, Any], what: str) ->
         if not equals:
             raise ParameterError(f"Write options as NAME=VALUE, got {pair!r}.")
         if name not in defaults:
-            offered = f"it has {', '.join(defaults)}" if defaults else "it has none"
-            hint = did_you_mean(name, defaults)
-            raise ParameterError(f"There is no option {name!r} of {what}; {offered}.{hint}")
+            offered = f" It has {', '.join(defaults)}." if defaults else " It has none."
+            hint = did_you_mean(name, defaults) or offered
+            raise ParameterError(f"There is no option {name!r} of {what}.{hint}")
         if name in parsed:
             raise ParameterError(f"The option {name!r} of {what} is given twice.")
         parsed[name] = _parse(name, text.strip(), defaults[name])

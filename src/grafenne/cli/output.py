@@ -56,7 +56,8 @@ def pairs_text(rows: Iterable[tuple[str, Any]]) -> str:
 
 def table_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """An aligned table; columns of numbers are flush right."""
-    cells = [[number_text(value) for value in row] for row in (given := list(rows))]
+    given = list(rows)
+    cells = [[number_text(value) for value in row] for row in given]
     lines = [list(columns), *cells]
     widths = [max(len(line[place]) for line in lines) for place in range(len(columns))]
     right = [

@@ -68,7 +68,7 @@ def predict(
     estimator = load_model(model, device)
     graph = load_graph(data, root=data_root, release=release, options=option)
     frame = _predictions(estimator, graph, nodes, pairs, all_classes)
-    summary: dict[str, Any] = {"model": str(model), "data": data, "rows": len(frame)}
+    summary: dict[str, Any] = {"model": str(model), "dataset": data, "rows": len(frame)}
     if out is not None:
         from grafenne.data.tables import write_table
 

@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from grafenne.cli import train_options as given
 from grafenne.cli.inputs import drop_missing, load_graph, read_split
-from grafenne.cli.models import TASKS, check_model_folder, choose_task, make_estimator, read_settings
+from grafenne.cli.models import (
+    NOT_FOR_FILES,
+    TASKS,
+    check_model_folder,
+    choose_task,
+    make_estimator,
+    read_settings,
+)
 from grafenne.cli.options import (
     DEFAULT_DATA,
     DataArgument,
@@ -27,11 +35,11 @@ from grafenne.cli.options import (
     use_threads,
 )
 from grafenne.cli.output import STOPPED, answer, pairs_text, peak_megabytes, say
-from grafenne.cli import train_options as given
 from grafenne.errors import ModelFileError, ParameterError
 
 if TYPE_CHECKING:
     from grafenne.data.feature_graph import FeatureGraph
+
 
 def train(
     data: DataArgument = DEFAULT_DATA,
@@ -120,7 +128,7 @@ def train(
     folder = checkpoint if checkpoint is not None else _beside(out)
     fit(estimator, graph, parts, folder, fresh=fresh)
     result = {
-        "data": data,
+        "dataset": data,
         "task": task,
         "seed": seed,
         **scores(task, estimator, graph, parts),
@@ -132,7 +140,11 @@ def train(
         "peak_mb": peak_megabytes(),
         "parameters": estimator.num_parameters_,
         "missing": missing,
-        "settings": estimator.get_params(),
+        "settings": {
+            name: value
+            for name, value in estimator.get_params().items()
+            if name not in NOT_FOR_FILES
+        },
         "model": None if out is None else str(out),
     }
     if out is not None:
@@ -177,6 +189,8 @@ def fit(estimator: Any, graph: FeatureGraph, split: Any, folder: Path | None, fr
     except KeyboardInterrupt:
         if kept is not None and kept.exists():
             say(f"Stopped; the state is in {folder}. Give the same command again to go on.")
+        elif kept is not None:
+            say("Stopped before the first epoch; there is nothing to keep yet.")
         else:
             say("Stopped; nothing was kept (--out or --checkpoint keep the state of a run).")
         raise typer.Exit(STOPPED) from None

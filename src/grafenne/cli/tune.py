@@ -35,9 +35,7 @@ from grafenne.errors import DataError
 
 def tune(
     data: DataArgument = DEFAULT_DATA,
-    trials: Annotated[
-        int, typer.Option(metavar="N", min=1, help="How many settings to try.")
-    ] = 16,
+    trials: Annotated[int, typer.Option(metavar="N", min=1, help="How many settings to try.")] = 16,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="JSON file for the best settings."),
@@ -119,10 +117,12 @@ def tune(
         {str(name): _plain(value) for name, value in row.items()}
         for row in found.table.to_dict("records")
     ]
-    fixed = {name: value for name, value in settings.items() if value is not None}
+    told = {name for name, value in settings.items() if value is not None}
+    told |= {pair.partition("=")[0].strip().replace("-", "_") for pair in set_ or ()}
+    fixed = {name: value for name, value in estimator.get_params().items() if name in told}
     best = {**fixed, **found.best_settings}
     result = {
-        "data": data,
+        "dataset": data,
         "task": task,
         "seed": seed,
         "best_loss": found.best_score,

@@ -33,26 +33,18 @@ from grafenne.training.progress import make_progress
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GrafenneEstimator(BaseEstimator):  # type: ignore[misc]
-    """Base of the three estimators; see :class:`GrafenneClassifier` for the parameters.
+class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
+    """Base of all estimators, GRAFENNE's and the baselines'.
 
-    Parameters are the fields of a dataclass: stored as given, checked in ``fit``.
+    Parameters are the fields of a dataclass: stored as given, checked in ``fit``. See
+    :class:`GrafenneClassifier` for what they mean.
     """
 
     task_name: ClassVar[str]
 
     width: int = 64
     num_layers: int = 2
-    backbone: Any = "sage"
-    features: Any = "learned"
-    mode: str = "value"
-    aggregation: str = "attention"
-    heads: int = 1
-    normalisation: str = "layer"
-    skip: bool = True
     dropout: float = 0.5
-    feature_dropout: float = 0.7
-    feature_edges: bool = True
     scaling: Any = "standard"
     direction: str = "both"
     learning_rate: float = 0.01
@@ -62,10 +54,6 @@ class GrafenneEstimator(BaseEstimator):  # type: ignore[misc]
     schedule: str = "constant"
     clip_norm: float | None = 5.0
     validation_share: float = 0.2
-    batch_size: int | None = None
-    neighbours: Any = None
-    features_per_node: int | None = None
-    nodes_per_feature: int | None = None
     random_state: int = 0
     device: str = "cpu"
     verbose: bool = False
@@ -78,44 +66,37 @@ class GrafenneEstimator(BaseEstimator):  # type: ignore[misc]
             delattr(self, name)
         self.__dict__.pop("_prepared", None)
 
+    def _remember_features(self, graph: FeatureGraph) -> None:
+        self.feature_names_in_ = np.array(list(graph.features), dtype=object)
+        self.n_features_in_ = graph.num_features
+
     def _new_network(self, graph: AllotropicGraph, bits: RandomBits) -> Any:
         """A network with weights drawn from the estimator's own seed."""
         # Layers draw their first weights from torch's global generator; the fork puts its state
         # back afterwards, so nobody else's randomness is touched.
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(int(bits.generator().integers(2**62)))
-            features = self._make_features(self.features, graph.features)
-            links = self.feature_edges and len(graph.feature_adjacency) > 0
-            network = self._make_network(self._encoder(features, links))
+            network = self._build_network(graph)
         set_random_bits(network, bits)
         return network.to(self.device)
 
-    def _make_features(self, kind: Any, names: Vocabulary) -> FeatureEmbedding:
-        """Φ for a graph with these features."""
-        # The user's own layers are parameters: training must not change them.
-        own = deepcopy(kind) if isinstance(kind, FeatureEmbedding) else kind
-        made = make_features(own, names, self.width)
-        if made.width != self.width:
-            raise ParameterError(
-                f"features gives states of width {made.width}, but width is {self.width}."
-            )
-        return made
+    @abstractmethod
+    def _build_network(self, graph: AllotropicGraph) -> nn.Module:
+        """An untrained network for a graph with these features."""
 
-    def _encoder(self, features: FeatureEmbedding, feature_edges: bool) -> Grafenne:
-        return Grafenne(
-            features,
-            width=self.width,
-            num_layers=self.num_layers,
-            backbone=self.backbone if isinstance(self.backbone, type) else deepcopy(self.backbone),
-            heads=self.heads,
-            mode=self.mode,
-            aggregation=self.aggregation,
-            normalisation=self.normalisation,
-            skip=self.skip,
-            dropout=self.dropout,
-            feature_dropout=self.feature_dropout,
-            feature_edges=feature_edges,
-        )
+    @abstractmethod
+    def _make_network(self, encoder: Any) -> nn.Module:
+        """The encoder with the head of the task."""
+
+    @abstractmethod
+    def _rebuild_network(self, kind: Any, names: Vocabulary, feature_edges: bool) -> nn.Module:
+        """An untrained network of the shape that a saved model has.
+
+        Args:
+            kind: What Φ is, for estimators that have one.
+            names: The features, those that are labels included.
+            feature_edges: Whether edges among features carry messages.
+        """
 
     def _train(
         self,
@@ -151,17 +132,8 @@ class GrafenneEstimator(BaseEstimator):  # type: ignore[misc]
         return {**plain, "estimator": type(self).__name__}
 
     def _sampler(self, graph: AllotropicGraph, bits: RandomBits) -> Sampler | None:
-        if self.batch_size is None:
-            return None
-        return Sampler(
-            graph,
-            self.num_layers,
-            neighbours=self.neighbours,
-            features_per_node=self.features_per_node,
-            nodes_per_feature=self.nodes_per_feature,
-            feature_edges=self.feature_edges,
-            seed=bits.generator(),
-        )
+        """Draws the neighbourhoods of batches; ``None`` trains on the whole graph at once."""
+        return None
 
     # ---- using -------------------------------------------------------------------------------
 
@@ -214,8 +186,8 @@ class GrafenneEstimator(BaseEstimator):  # type: ignore[misc]
         embeddings: NDArray[np.float32] = states.cpu().numpy()
         return embeddings
 
-    def _network_encoder(self) -> Grafenne:
-        encoder: Grafenne = self.network_.encoder
+    def _network_encoder(self) -> Any:
+        encoder: nn.Module = self.network_.encoder
         return encoder.eval()
 
     # ---- keeping -----------------------------------------------------------------------------
@@ -249,15 +221,6 @@ class GrafenneEstimator(BaseEstimator):  # type: ignore[misc]
     def _task_from_dict(self, about: dict[str, Any]) -> None:
         pass
 
-    @abstractmethod
-    def _make_network(self, encoder: Grafenne) -> nn.Module:
-        """The encoder with the head of the task."""
-
-    def _rebuild_network(self, kind: Any, names: Vocabulary, feature_edges: bool) -> nn.Module:
-        """An untrained network of the shape that a saved model has."""
-        features = self._make_features(kind, names)
-        return self._make_network(self._encoder(features, feature_edges))
-
     @property
     def num_parameters_(self) -> int:
         """Number of trained numbers."""
@@ -269,6 +232,74 @@ class GrafenneEstimator(BaseEstimator):  # type: ignore[misc]
         state: dict[str, Any] = super().__getstate__().copy()
         state.pop("_prepared", None)  # kept for speed only, and tied to a graph that lives here
         return state
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GrafenneEstimator(NetworkEstimator):
+    """Base of the three GRAFENNE estimators."""
+
+    backbone: Any = "sage"
+    features: Any = "learned"
+    mode: str = "value"
+    aggregation: str = "attention"
+    heads: int = 1
+    normalisation: str = "layer"
+    skip: bool = True
+    feature_dropout: float = 0.7
+    feature_edges: bool = True
+    batch_size: int | None = None
+    neighbours: Any = None
+    features_per_node: int | None = None
+    nodes_per_feature: int | None = None
+
+    def _build_network(self, graph: AllotropicGraph) -> nn.Module:
+        features = self._make_features(self.features, graph.features)
+        links = self.feature_edges and len(graph.feature_adjacency) > 0
+        return self._make_network(self._encoder(features, links))
+
+    def _rebuild_network(self, kind: Any, names: Vocabulary, feature_edges: bool) -> nn.Module:
+        features = self._make_features(kind, names)
+        return self._make_network(self._encoder(features, feature_edges))
+
+    def _make_features(self, kind: Any, names: Vocabulary) -> FeatureEmbedding:
+        """Φ for a graph with these features."""
+        # The user's own layers are parameters: training must not change them.
+        own = deepcopy(kind) if isinstance(kind, FeatureEmbedding) else kind
+        made = make_features(own, names, self.width)
+        if made.width != self.width:
+            raise ParameterError(
+                f"features gives states of width {made.width}, but width is {self.width}."
+            )
+        return made
+
+    def _encoder(self, features: FeatureEmbedding, feature_edges: bool) -> Grafenne:
+        return Grafenne(
+            features,
+            width=self.width,
+            num_layers=self.num_layers,
+            backbone=self.backbone if isinstance(self.backbone, type) else deepcopy(self.backbone),
+            heads=self.heads,
+            mode=self.mode,
+            aggregation=self.aggregation,
+            normalisation=self.normalisation,
+            skip=self.skip,
+            dropout=self.dropout,
+            feature_dropout=self.feature_dropout,
+            feature_edges=feature_edges,
+        )
+
+    def _sampler(self, graph: AllotropicGraph, bits: RandomBits) -> Sampler | None:
+        if self.batch_size is None:
+            return None
+        return Sampler(
+            graph,
+            self.num_layers,
+            neighbours=self.neighbours,
+            features_per_node=self.features_per_node,
+            nodes_per_feature=self.nodes_per_feature,
+            feature_edges=self.feature_edges,
+            seed=bits.generator(),
+        )
 
 
 def check_graph(graph: object) -> None:

@@ -14,13 +14,89 @@ from torch import Tensor
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.errors import DataError, ParameterError
 from grafenne.estimators.base import check_graph
-from grafenne.estimators.node_estimator import NodeEstimator
+from grafenne.estimators.node_estimator import GrafenneNodeEstimator, NodeEstimator
 from grafenne.tasks.classification import NodeClassification, classification_metrics
 from grafenne.training.label_features import LabelFeatures
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GrafenneClassifier(NodeEstimator):
+class NodeClassifier(NodeEstimator):
+    """Base of the classifiers of nodes, GRAFENNE's and the baselines'."""
+
+    task_name: ClassVar[str] = "classification"
+
+    class_weight: str | Mapping[Hashable, float] | None = None
+
+    def _make_task(self, graph: FeatureGraph, train: NDArray[np.int64]) -> NodeClassification:
+        if graph.labels is None or graph.labels.kind != "class":
+            return NodeClassification(())  # raises the fitting error when asked for targets
+        codes = graph.labels.values[train].astype(np.int64)
+        names = graph.labels.classes
+        counts = np.bincount(codes, minlength=len(names))
+        present = [name for name, count in zip(names, counts, strict=True) if count]
+        self.classes_ = _as_objects(present)
+        return NodeClassification(present, self.class_weight, counts[counts > 0])
+
+    def _make_label_features(
+        self, graph: FeatureGraph, train: NDArray[np.int64]
+    ) -> LabelFeatures | None:
+        if not getattr(self, "labels_as_features", False):
+            return None
+        codes = self.task_.targets(graph).numpy()[train]
+        return LabelFeatures(self.task_.classes, graph.nodes.take(train), codes)
+
+    def predict_proba(
+        self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None
+    ) -> NDArray[np.float64]:
+        """Probability of each class, ``[nodes, classes]``, columns in the order of ``classes_``."""
+        return torch.softmax(self._outputs(graph, nodes).double(), dim=1).numpy()
+
+    def predict(self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None) -> NDArray[Any]:
+        """The likeliest class of each node, in the graph's order or that of ``nodes``."""
+        best = self.predict_proba(graph, nodes).argmax(axis=1)
+        predicted: NDArray[Any] = self.classes_[best]
+        return predicted
+
+    def score(self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None) -> float:
+        """Accuracy on the labelled nodes among ``nodes`` (all by default)."""
+        return float(self.evaluate(graph, nodes)["accuracy"])
+
+    def evaluate(
+        self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None
+    ) -> dict[str, Any]:
+        """Accuracy, macro-F1, AUC and a report per class, on the labelled nodes among ``nodes``.
+
+        A node whose class was not there in training counts as an error.
+        """
+        self._check_fitted()
+        check_graph(graph)
+        if graph.labels is None or graph.labels.kind != "class":
+            raise DataError("The graph has no class labels to evaluate on.")
+        positions = self._positions(graph, nodes).numpy()
+        positions = positions[graph.labels.known[positions]]
+        probabilities = self.predict_proba(graph, graph.nodes.take(positions))
+        known = list(self.classes_)
+        new = [name for name in graph.labels.classes if name not in set(known)]
+        place = {name: position for position, name in enumerate(known + new)}
+        truth = np.array([place[graph.labels.label(int(p))] for p in positions], dtype=np.int64)
+        padded = np.pad(probabilities, ((0, 0), (0, len(new))))
+        return classification_metrics(truth, padded, known + new)
+
+    def _task_to_dict(self) -> dict[str, Any]:
+        for name in self.classes_:
+            if not isinstance(name, str | int | float):
+                raise ParameterError(
+                    f"Class names must be text or numbers to be saved; {name!r} is neither."
+                )
+        return {"classes": list(self.classes_)}
+
+    def _task_from_dict(self, about: dict[str, Any]) -> None:
+        self.classes_ = _as_objects(about["classes"])
+        self.task_ = NodeClassification(about["classes"])
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GrafenneClassifier(NodeClassifier, GrafenneNodeEstimator):
     """Predicts the class of nodes in a graph whose nodes have different features.
 
     >>> model = GrafenneClassifier().fit(graph)
@@ -70,82 +146,12 @@ class GrafenneClassifier(NodeEstimator):
         split_: The nodes trained and validated on.
     """
 
-    task_name: ClassVar[str] = "classification"
-
     labels_as_features: bool = False
-    class_weight: str | Mapping[Hashable, float] | None = None
-
-    def _make_task(self, graph: FeatureGraph, train: NDArray[np.int64]) -> NodeClassification:
-        if graph.labels is None or graph.labels.kind != "class":
-            return NodeClassification(())  # raises the fitting error when asked for targets
-        codes = graph.labels.values[train].astype(np.int64)
-        names = graph.labels.classes
-        counts = np.bincount(codes, minlength=len(names))
-        present = [name for name, count in zip(names, counts, strict=True) if count]
-        self.classes_ = _as_objects(present)
-        return NodeClassification(present, self.class_weight, counts[counts > 0])
-
-    def _make_label_features(
-        self, graph: FeatureGraph, train: NDArray[np.int64]
-    ) -> LabelFeatures | None:
-        if not self.labels_as_features:
-            return None
-        codes = self.task_.targets(graph).numpy()[train]
-        return LabelFeatures(self.task_.classes, graph.nodes.take(train), codes)
-
-    def predict_proba(
-        self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None
-    ) -> NDArray[np.float64]:
-        """Probability of each class, ``[nodes, classes]``, columns in the order of ``classes_``."""
-        return torch.softmax(self._outputs(graph, nodes).double(), dim=1).numpy()
-
-    def predict(self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None) -> NDArray[Any]:
-        """The likeliest class of each node, in the graph's order or that of ``nodes``."""
-        best = self.predict_proba(graph, nodes).argmax(axis=1)
-        predicted: NDArray[Any] = self.classes_[best]
-        return predicted
-
-    def score(self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None) -> float:
-        """Accuracy on the labelled nodes among ``nodes`` (all by default)."""
-        return float(self.evaluate(graph, nodes)["accuracy"])
-
-    def evaluate(
-        self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None
-    ) -> dict[str, Any]:
-        """Accuracy, macro-F1, AUC and a report per class, on the labelled nodes among ``nodes``.
-
-        A node whose class was not there in training counts as an error.
-        """
-        self._check_fitted()
-        check_graph(graph)
-        if graph.labels is None or graph.labels.kind != "class":
-            raise DataError("The graph has no class labels to evaluate on.")
-        positions = self._positions(graph, nodes).numpy()
-        positions = positions[graph.labels.known[positions]]
-        probabilities = self.predict_proba(graph, graph.nodes.take(positions))
-        known = list(self.classes_)
-        new = [name for name in graph.labels.classes if name not in set(known)]
-        place = {name: position for position, name in enumerate(known + new)}
-        truth = np.array([place[graph.labels.label(int(p))] for p in positions], dtype=np.int64)
-        padded = np.pad(probabilities, ((0, 0), (0, len(new))))
-        return classification_metrics(truth, padded, known + new)
 
     def _read_output(self, output: Tensor) -> tuple[Any, float | None]:
         probabilities = torch.softmax(output.double(), dim=0)
         best = int(probabilities.argmax())
         return self.classes_[best], float(probabilities[best])
-
-    def _task_to_dict(self) -> dict[str, Any]:
-        for name in self.classes_:
-            if not isinstance(name, str | int | float):
-                raise ParameterError(
-                    f"Class names must be text or numbers to be saved; {name!r} is neither."
-                )
-        return {"classes": list(self.classes_)}
-
-    def _task_from_dict(self, about: dict[str, Any]) -> None:
-        self.classes_ = _as_objects(about["classes"])
-        self.task_ = NodeClassification(about["classes"])
 
 
 def _as_objects(names: Sequence[Hashable]) -> NDArray[Any]:

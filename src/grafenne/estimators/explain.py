@@ -9,7 +9,7 @@ the neighbourhood of the node, not the graph.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -117,32 +117,25 @@ def explain_node(
     local = _neighbourhood(seen, position, steps)
     part = to_allotropic(seen.subgraph_at(local), direction=estimator.direction)
     asking = _Asking(estimator, part.to(estimator.device), states)
-    base = asking.outputs(None, None)
+    base = asking.outputs(asking.part)
     answer = asking.answer(base)
 
     start, end = (int(bound) for bound in seen.values.indptr[[position, position + 1]])
-    first = int(part.incidence.indptr[0])  # the node is the first of the part
     features = []
-    for offset in range(end - start):
-        keep = torch.ones(part.incidence.num_entries, device=estimator.device)
-        keep[first + offset] = 0
+    for offset in range(end - start):  # the node is the first of the part, and so are its triples
         place = start + offset
         features.append(
             Contribution(
                 seen.features[int(seen.values.indices[place])],
                 _original_value(graph, seen, position, place),
-                answer - asking.answer(asking.outputs(keep, None)),
+                answer - asking.answer(asking.outputs(_without_triple(asking.part, offset))),
             )
         )
     neighbours = []
-    for other in _joined(part):
-        adjacency = _without(part.adjacency, other)
+    for other in _joined(asking.part):
         name = part.nodes[other]
-        neighbours.append(
-            Contribution(
-                name, graph.label_of(name), answer - asking.answer(asking.outputs(None, adjacency))
-            )
-        )
+        without = asking.outputs(_without_edges(asking.part, other))
+        neighbours.append(Contribution(name, graph.label_of(name), answer - asking.answer(without)))
     prediction, probability = estimator._read_output(base)
     return Explanation(
         node, prediction, probability, _strongest(features, top), _strongest(neighbours, top)
@@ -159,13 +152,12 @@ class _Asking:
         self.part, self.states = part, states
         self.estimator, self.target = estimator, -1
 
-    def outputs(self, keep: Tensor | None, adjacency: Adjacency | None) -> Tensor:
-        """Outputs of the first node, ``[output_width]``."""
-        part = self.part if adjacency is None else self.part.with_adjacency(adjacency)
+    def outputs(self, part: AllotropicGraph) -> Tensor:
+        """Outputs of the first node of a part, ``[output_width]``."""
         encoder = self.network.encoder
         blocks = whole_graph_blocks(part, encoder.num_layers, encoder.dtype)
         with torch.no_grad():
-            nodes = encoder.encode_fixed(blocks, self.states, keep)
+            nodes = encoder.encode_fixed(blocks, self.states)
             outputs: Tensor = self.network.head(nodes[:1])[0]
         return outputs
 
@@ -210,15 +202,27 @@ def _joined(part: AllotropicGraph) -> list[int]:
     return sorted(set(others) - {0})
 
 
-def _without(adjacency: Adjacency, other: int) -> Adjacency:
-    """The edges without those between the first node and another."""
+def _without_triple(part: AllotropicGraph, place: int) -> AllotropicGraph:
+    """The part without one of the first node's triples."""
+    pattern = part.incidence
+    kept = torch.arange(pattern.num_entries, device=pattern.device) != place
+    indptr = pattern.indptr.clone()
+    indptr[1:] -= 1
+    incidence = SparsePattern(indptr, pattern.indices[kept], pattern.num_columns)
+    return replace(part, incidence=incidence, values=part.values[kept], _memory={})
+
+
+def _without_edges(part: AllotropicGraph, other: int) -> AllotropicGraph:
+    """The part without the edges between the first node and another."""
+    adjacency = part.adjacency
     pattern = adjacency.pattern
     rows, columns = pattern.rows, pattern.indices
     between = ((rows == 0) & (columns == other)) | ((rows == other) & (columns == 0))
     counts = torch.bincount(rows[~between], minlength=pattern.num_rows)
     indptr = torch.cat((counts.new_zeros(1), counts.cumsum(0)))
     weights = None if adjacency.weights is None else adjacency.weights[~between]
-    return Adjacency(SparsePattern(indptr, columns[~between], pattern.num_columns), weights)
+    left = SparsePattern(indptr, columns[~between], pattern.num_columns)
+    return part.with_adjacency(Adjacency(left, weights))
 
 
 def _original_value(graph: FeatureGraph, seen: FeatureGraph, position: int, place: int) -> Any:

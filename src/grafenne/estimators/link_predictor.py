@@ -16,9 +16,8 @@ from typing_extensions import Self
 
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.errors import DataError, ParameterError, unknown_name
-from grafenne.estimators.base import GrafenneEstimator, check_graph
+from grafenne.estimators.base import GrafenneEstimator, NetworkEstimator, check_graph
 from grafenne.estimators.parameters import check_parameters
-from grafenne.nn.model import Grafenne
 from grafenne.ops import RandomBits
 from grafenne.tasks.links import EdgeSplit, link_metrics, split_edges
 from grafenne.training.identity import data_checksum
@@ -28,26 +27,10 @@ NodePairs = Iterable[tuple[Hashable, Hashable]]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GrafenneLinkPredictor(GrafenneEstimator):
-    """Predicts which pairs of nodes are joined by an edge.
-
-    >>> model = GrafenneLinkPredictor().fit(graph)
-    >>> model.predict_proba(graph, [("ann", "bob"), ("ann", "cid")])
-
-    Parameters are those of :class:`~grafenne.GrafenneClassifier`, without the ones about classes;
-    ``validation_share`` is a share of the edges.
-
-    Attributes:
-        network_: The trained network.
-        history_: What happened in training.
-        split_: The edges trained and validated on.
-    """
+class LinkPredictor(NetworkEstimator):
+    """Base of the link predictors, GRAFENNE's and the baselines'."""
 
     task_name: ClassVar[str] = "links"
-
-    dropout: float = 0.0
-    feature_dropout: float = 0.5
-    validation_share: float = 0.1
 
     def fit(
         self,
@@ -67,7 +50,7 @@ class GrafenneLinkPredictor(GrafenneEstimator):
         """
         check_parameters(self)
         check_graph(graph)
-        if self.batch_size is not None:
+        if getattr(self, "batch_size", None) is not None:
             raise ParameterError(
                 "Link prediction trains on the whole graph; leave batch_size at None."
             )
@@ -84,6 +67,7 @@ class GrafenneLinkPredictor(GrafenneEstimator):
         if not len(split.validation):
             raise DataError("The edge split has no validation edges to choose the best epoch by.")
         self._begin_fit()
+        self._remember_features(graph)
         bits = RandomBits(self.random_state)
         self._fit_scaler(split.graph, np.arange(graph.num_nodes))
         prepared = self._prepare(split.graph)
@@ -100,8 +84,6 @@ class GrafenneLinkPredictor(GrafenneEstimator):
             ),
         )
         self.network_, self.split_ = network, split
-        self.feature_names_in_ = np.array(list(graph.features), dtype=object)
-        self.n_features_in_ = graph.num_features
         return self
 
     def decision_function(self, graph: FeatureGraph, pairs: NodePairs) -> NDArray[np.float64]:
@@ -141,7 +123,7 @@ class GrafenneLinkPredictor(GrafenneEstimator):
         scores = self._scores(split.graph, np.concatenate((edges, others)))
         return link_metrics(scores[: len(edges)], scores[len(edges) :])
 
-    def _make_network(self, encoder: Grafenne) -> nn.Module:
+    def _make_network(self, encoder: Any) -> nn.Module:
         return LinkNetwork(encoder, directed=self.directed_)
 
     def _task_to_dict(self) -> dict[str, Any]:
@@ -157,3 +139,24 @@ class GrafenneLinkPredictor(GrafenneEstimator):
             scores = network(self._prepare(graph), torch.from_numpy(positions))
         numbers: NDArray[np.float64] = scores.double().cpu().numpy()
         return numbers
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GrafenneLinkPredictor(LinkPredictor, GrafenneEstimator):
+    """Predicts which pairs of nodes are joined by an edge.
+
+    >>> model = GrafenneLinkPredictor().fit(graph)
+    >>> model.predict_proba(graph, [("ann", "bob"), ("ann", "cid")])
+
+    Parameters are those of :class:`~grafenne.GrafenneClassifier`, without the ones about classes;
+    ``validation_share`` is a share of the edges.
+
+    Attributes:
+        network_: The trained network.
+        history_: What happened in training.
+        split_: The edges trained and validated on.
+    """
+
+    dropout: float = 0.0
+    feature_dropout: float = 0.5
+    validation_share: float = 0.1

@@ -18,11 +18,10 @@ from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.split import Split, random_split
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError
-from grafenne.estimators.base import GrafenneEstimator, check_graph
+from grafenne.estimators.base import GrafenneEstimator, NetworkEstimator, check_graph
 from grafenne.estimators.explain import Explanation, explain_node
 from grafenne.estimators.parameters import check_parameters
 from grafenne.nn.features import FeatureEmbedding
-from grafenne.nn.model import Grafenne
 from grafenne.ops import RandomBits
 from grafenne.training.identity import data_checksum
 from grafenne.training.label_features import FeaturesAndLabels, LabelFeatures
@@ -30,8 +29,8 @@ from grafenne.training.node_objective import NodeNetwork, NodeObjective
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NodeEstimator(GrafenneEstimator):
-    """Base of the estimators that answer for nodes."""
+class NodeEstimator(NetworkEstimator):
+    """Base of the estimators that answer for nodes, GRAFENNE's and the baselines'."""
 
     @abstractmethod
     def _make_task(self, graph: FeatureGraph, train: NDArray[np.int64]) -> Any:
@@ -63,6 +62,7 @@ class NodeEstimator(GrafenneEstimator):
         split = self._make_split(graph, split)
         self._begin_fit()
         bits = RandomBits(self.random_state)
+        self._remember_features(graph)
         self.task_ = self._make_task(graph, split.train)
         targets = self.task_.targets(graph)
         self._fit_scaler(graph, split.train)
@@ -79,7 +79,7 @@ class NodeEstimator(GrafenneEstimator):
             bits,
             first_label=None if self.label_features_ is None else graph.num_features,
             sampler=self._sampler(prepared, bits),
-            batch_size=self.batch_size,
+            batch_size=getattr(self, "batch_size", None),
         )
         self.history_ = self._train(
             objective,
@@ -94,8 +94,6 @@ class NodeEstimator(GrafenneEstimator):
             ),
         )
         self.network_, self.split_ = network, split
-        self.feature_names_in_ = np.array(list(graph.features), dtype=object)
-        self.n_features_in_ = graph.num_features
         return self
 
     def _make_split(self, graph: FeatureGraph, split: Split | None) -> Split:
@@ -110,15 +108,34 @@ class NodeEstimator(GrafenneEstimator):
         _check_split(split, graph)
         return split
 
+    def _make_network(self, encoder: Any) -> nn.Module:
+        return NodeNetwork(encoder, self.task_.output_width)
+
+    def _see(self, graph: FeatureGraph) -> FeatureGraph:
+        scaled = super()._see(graph)
+        shown: LabelFeatures | None = getattr(self, "label_features_", None)
+        return scaled if shown is None else shown.add_to(scaled)
+
+    def _outputs(self, graph: FeatureGraph, nodes: Iterable[Hashable] | None) -> Tensor:
+        """The network's outputs from an exact full pass, ``[nodes, output_width]``."""
+        self._check_fitted()
+        network: NodeNetwork = self.network_.eval()
+        positions = self._positions(graph, nodes)
+        with torch.no_grad():
+            outputs: Tensor = network(self._prepare(graph))[positions].cpu()
+        return outputs
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GrafenneNodeEstimator(NodeEstimator, GrafenneEstimator):
+    """Base of the GRAFENNE estimators that answer for nodes."""
+
     def _make_features(self, kind: Any, names: Vocabulary) -> FeatureEmbedding:
         shown: LabelFeatures | None = getattr(self, "label_features_", None)
         if shown is None or (isinstance(kind, str) and kind == "learned"):
             return super()._make_features(kind, names)
         others = Vocabulary(names[: len(names) - len(shown.names)], kind="feature")
         return FeaturesAndLabels(super()._make_features(kind, others), shown.names)
-
-    def _make_network(self, encoder: Grafenne) -> nn.Module:
-        return NodeNetwork(encoder, self.task_.output_width)
 
     def explain(self, graph: FeatureGraph, node: Hashable, *, top: int | None = 10) -> Explanation:
         """Which features and which neighbours decided the prediction for a node, by name.
@@ -135,20 +152,6 @@ class NodeEstimator(GrafenneEstimator):
     @abstractmethod
     def _read_output(self, output: Tensor) -> tuple[Any, float | None]:
         """The prediction that one node's output stands for, and its probability."""
-
-    def _see(self, graph: FeatureGraph) -> FeatureGraph:
-        scaled = super()._see(graph)
-        shown: LabelFeatures | None = getattr(self, "label_features_", None)
-        return scaled if shown is None else shown.add_to(scaled)
-
-    def _outputs(self, graph: FeatureGraph, nodes: Iterable[Hashable] | None) -> Tensor:
-        """The network's outputs from an exact full pass, ``[nodes, output_width]``."""
-        self._check_fitted()
-        network: NodeNetwork = self.network_.eval()
-        positions = self._positions(graph, nodes)
-        with torch.no_grad():
-            outputs: Tensor = network(self._prepare(graph))[positions].cpu()
-        return outputs
 
 
 def _check_split(split: Split, graph: FeatureGraph) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from grafenne.nn.phase import MODES
 from grafenne.training.loop import SCHEDULES
 
 if TYPE_CHECKING:
-    from grafenne.estimators.base import GrafenneEstimator
+    from grafenne.estimators.base import NetworkEstimator
 
 COUNTS = ("width", "num_layers", "heads", "epochs", "patience")
 OPTIONAL_COUNTS = ("batch_size", "features_per_node", "nodes_per_feature")
@@ -36,24 +36,27 @@ NAMES: dict[str, Sequence[str]] = {
 }
 
 
-def check_parameters(estimator: GrafenneEstimator) -> None:
-    """Raises an error that names the first setting that is not what it may be."""
+def check_parameters(estimator: NetworkEstimator) -> None:
+    """Raises an error that names the first setting that is not what it may be.
+
+    Each kind of estimator has some of the settings; those of the same name mean the same.
+    """
     settings = estimator.get_params(deep=False)
-    for name in COUNTS:
+    for name in _present(COUNTS, settings):
         _check_count(name, settings[name])
-    for name in OPTIONAL_COUNTS:
+    for name in _present(OPTIONAL_COUNTS, settings):
         if settings[name] is not None:
             _check_count(name, settings[name])
-    for name in SHARES:
+    for name in _present(SHARES, settings):
         value = settings[name]
         if not (isinstance(value, Real) and 0 <= float(value) < 1):
             raise ParameterError(f"{name} must be at least 0 and below 1, got {value!r}.")
-    for name, known in NAMES.items():
-        value = settings[name]
+    for name in _present(NAMES, settings):
+        value, known = settings[name], NAMES[name]
         open_ended = name in ("backbone", "features") and not isinstance(value, str)
         if not open_ended and value not in known:
             raise unknown_name(name, value, known)
-    if settings["width"] % settings["heads"]:
+    if settings["width"] % settings.get("heads", 1):
         raise ParameterError(
             f"width must be a multiple of heads, got {settings['width']} and {settings['heads']}."
         )
@@ -64,7 +67,7 @@ def check_parameters(estimator: GrafenneEstimator) -> None:
     seed = settings["random_state"]
     if not isinstance(seed, Integral) or seed < 0:
         raise ParameterError(f"random_state must be a whole number from 0, got {seed!r}.")
-    _check_neighbours(settings["neighbours"], settings["num_layers"])
+    _check_neighbours(settings.get("neighbours"), settings["num_layers"])
     check_device(settings["device"])
 
 
@@ -75,6 +78,10 @@ def check_device(device: Any) -> None:
     except (RuntimeError, AssertionError, TypeError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise ParameterError(f"device {device!r} cannot be used here: {reason}.") from None
+
+
+def _present(names: Iterable[str], settings: Mapping[str, Any]) -> list[str]:
+    return [name for name in names if name in settings]
 
 
 def _check_count(name: str, value: Any) -> None:

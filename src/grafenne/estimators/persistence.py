@@ -26,13 +26,14 @@ from grafenne.data.scaling import FeatureScaler
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import GrafenneError, ModelFileError, ParameterError
 from grafenne.estimators.parameters import check_device
+from grafenne.estimators.registry import ESTIMATORS, estimator_kind, wrapper_kind
 from grafenne.nn.features import FeatureEmbedding, GivenFeatures, make_features
 from grafenne.training.label_features import FeaturesAndLabels, LabelFeatures
 from grafenne.training.loop import History
 from grafenne.version import __version__
 
 if TYPE_CHECKING:
-    from grafenne.estimators.base import GrafenneEstimator
+    from grafenne.estimators.base import NetworkEstimator
 
 FORMAT = 1
 ABOUT, WEIGHTS = "model.json", "model.safetensors"
@@ -45,11 +46,22 @@ _LAYER = re.compile(r"network\.encoder\.layers\.(\d+)\.")
 _NONE = np.empty(0, dtype=np.int64)
 
 
-def save_estimator(estimator: GrafenneEstimator, folder: Path | str) -> None:
-    """Writes a fitted estimator; an older model of that name is replaced as a whole."""
+def save_estimator(
+    estimator: NetworkEstimator, folder: Path | str, wrapper: Mapping[str, Any] | None = None
+) -> None:
+    """Writes a fitted estimator; an older model of that name is replaced as a whole.
+
+    Args:
+        estimator: The estimator.
+        folder: Where to.
+        wrapper: What stands in front of it: the ``kind`` of the wrapper, and what its
+            ``_unfold`` needs to make it again.
+    """
     from safetensors.torch import save_file
 
     about, tensors = _describe(estimator)
+    if wrapper is not None:
+        about["wrapper"] = dict(wrapper)
     text = json.dumps(about, indent=1, ensure_ascii=False)
     with atomic_folder(folder, replaceable=lambda name: name in (ABOUT, WEIGHTS)) as beside:
         save_file(
@@ -58,8 +70,8 @@ def save_estimator(estimator: GrafenneEstimator, folder: Path | str) -> None:
         (beside / ABOUT).write_text(text + "\n", encoding="utf-8")
 
 
-def load_estimator(folder: Path | str, **overrides: Any) -> GrafenneEstimator:
-    """Reads a saved estimator of any kind.
+def load_estimator(folder: Path | str, **overrides: Any) -> Any:
+    """Reads a saved estimator of any kind, with what stands in front of it.
 
     Args:
         folder: The folder that ``save`` wrote.
@@ -69,7 +81,10 @@ def load_estimator(folder: Path | str, **overrides: Any) -> GrafenneEstimator:
     folder = Path(folder)
     about = _read_about(folder)
     try:
-        return _rebuild(about, folder, overrides)
+        model = _rebuild(about, folder, overrides)
+        if about.get("wrapper") is None:
+            return model
+        return wrapper_kind(about["wrapper"]["kind"])._unfold(model, about["wrapper"])
     except ModelFileError:
         raise
     except GrafenneError as error:
@@ -84,14 +99,17 @@ def load_estimator(folder: Path | str, **overrides: Any) -> GrafenneEstimator:
 # ---- writing ---------------------------------------------------------------------------------
 
 
-def _describe(estimator: GrafenneEstimator) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def _describe(estimator: NetworkEstimator) -> tuple[dict[str, Any], dict[str, Tensor]]:
     import sklearn
 
     network: nn.Module = estimator.network_
     tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
     settings = {name: plain(value) for name, value in estimator.get_params(deep=False).items()}
-    settings["backbone"] = _backbone_name(settings["backbone"])
-    settings["features"], given = _features_name(estimator)
+    given = None
+    if "backbone" in settings:
+        settings["backbone"] = _backbone_name(settings["backbone"])
+    if "features" in settings:
+        settings["features"], given = _features_name(estimator)
     if isinstance(settings.get("class_weight"), Mapping):  # JSON would turn all keys into text
         settings["class_weight"] = [list(pair) for pair in settings["class_weight"].items()]
     about: dict[str, Any] = {
@@ -134,7 +152,7 @@ def _backbone_name(backbone: Any) -> str:
     return "own"
 
 
-def _features_name(estimator: GrafenneEstimator) -> tuple[str, GivenFeatures | None]:
+def _features_name(estimator: Any) -> tuple[str, GivenFeatures | None]:
     """How Φ is told in the file, and the embedding whose vectors go with it."""
     if isinstance(estimator.features, str):
         return estimator.features, None
@@ -176,22 +194,20 @@ def _read_about(folder: Path) -> dict[str, Any]:
     return about
 
 
-def _rebuild(about: dict[str, Any], folder: Path, overrides: dict[str, Any]) -> GrafenneEstimator:
-    from grafenne import estimators
-
-    if about["estimator"] not in estimators.__all__:
+def _rebuild(about: dict[str, Any], folder: Path, overrides: dict[str, Any]) -> Any:
+    if about["estimator"] not in tuple(ESTIMATORS):  # it may be anything, not even hashable
         raise ModelFileError(f"{folder / ABOUT} names an unknown estimator {about['estimator']!r}.")
-    kind = getattr(estimators, about["estimator"])
+    kind = estimator_kind(about["estimator"])
     known = {field.name for field in fields(kind)}
     for name in overrides:
-        if name not in ("device", "verbose", "features", "backbone"):
+        if name not in known & {"device", "verbose", "features", "backbone"}:
             raise ParameterError(f"load takes no setting {name!r}; it is part of the model.")
     settings = {name: value for name, value in about["settings"].items() if name in known}
     if isinstance(settings.get("class_weight"), list):
         settings["class_weight"] = dict(settings["class_weight"])
-    estimator: GrafenneEstimator = kind(**{**settings, **overrides})
+    estimator: Any = kind(**{**settings, **overrides})
     check_device(estimator.device)
-    if "backbone" not in overrides:
+    if "backbone" in known - overrides.keys():
         estimator.backbone = _backbone(estimator.backbone, folder)
     header = _read_header(folder)
     estimator.scaler_ = FeatureScaler.from_dict(about["scaler"])
@@ -210,7 +226,8 @@ def _rebuild(about: dict[str, Any], folder: Path, overrides: dict[str, Any]) -> 
     tensors = _read_tensors(folder)
     wanted = network.state_dict()
     network.load_state_dict({name: tensors[f"network.{name}"] for name in wanted})
-    if estimator.features == "given":
+    given = getattr(estimator, "features", None)
+    if isinstance(given, str) and given == "given":
         table = dict(zip(about["given"], tensors["given"].numpy(), strict=True))
         embedding = network.encoder.features
         getattr(embedding, "inner", embedding).source = table
@@ -225,10 +242,12 @@ def _rebuild(about: dict[str, Any], folder: Path, overrides: dict[str, Any]) -> 
 
 
 def _feature_source(
-    estimator: GrafenneEstimator, header: Header, overrides: dict[str, Any], folder: Path
+    estimator: Any, header: Header, overrides: dict[str, Any], folder: Path
 ) -> Callable[[], Any]:
     """Makes Φ, or says which it is; called once for a trial on no memory and once for real."""
-    kind = estimator.features
+    kind = getattr(estimator, "features", None)
+    if kind is None:  # a method without feature embeddings
+        return lambda: None
     if isinstance(kind, str) and kind == "own":
         raise ModelFileError(
             f"The model in {folder} was trained with a feature embedding of its own; pass it "
@@ -245,7 +264,7 @@ def _feature_source(
 
 
 def _checked_network(
-    estimator: GrafenneEstimator,
+    estimator: Any,
     source: Callable[[], Any],
     names: Vocabulary,
     feature_edges: bool,
@@ -260,15 +279,18 @@ def _checked_network(
             f"{folder / WEIGHTS} does not fit {ABOUT}: num_layers is {estimator.num_layers!r}, "
             f"found {len(layers)} layers."
         )
-    backbone, own = estimator.backbone, not isinstance(estimator.backbone, str)
+    backbone = getattr(estimator, "backbone", "")
+    own = not isinstance(backbone, str)
     try:
         # On the meta device the network takes no memory. Layers from elsewhere may not know that
         # device, so another one stands in and they are compared afterwards.
-        estimator.backbone = "sage" if own else backbone
+        if own:
+            estimator.backbone = "sage"
         with torch.device("meta"):
             trial: Any = estimator._rebuild_network(source(), names, feature_edges)
     finally:
-        estimator.backbone = backbone
+        if own:
+            estimator.backbone = backbone
     _compare(trial, stored, folder, without="node_to_node" if own else None)
     with torch.random.fork_rng(devices=[]):
         network = estimator._rebuild_network(source(), names, feature_edges)

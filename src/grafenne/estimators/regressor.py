@@ -12,12 +12,12 @@ from torch import Tensor
 
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.estimators.base import check_graph
-from grafenne.estimators.node_estimator import NodeEstimator
+from grafenne.estimators.node_estimator import GrafenneNodeEstimator
 from grafenne.tasks.regression import NodeRegression, numeric_labels, regression_metrics
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GrafenneRegressor(NodeEstimator):
+class GrafenneRegressor(GrafenneNodeEstimator):
     """Predicts a number for nodes in a graph whose nodes have different features.
 
     >>> model = GrafenneRegressor().fit(graph)

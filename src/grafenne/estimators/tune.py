@@ -269,5 +269,5 @@ class _Log:
 def _difference(found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
     for name, value in wanted["search"].items():
         if found["search"].get(name) != value:
-            return name
+            return str(name)
     return "description"

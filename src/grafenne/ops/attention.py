@@ -41,7 +41,8 @@ def attention_product(
         dense: ``[columns, width]``.
         values: Value of each entry, ``[num_entries]``; a constant.
         value_dense: ``[columns, width]``, the slope of the message in the value.
-        keep: 0 for an entry to leave out, 1 otherwise, ``[num_entries]``; a constant.
+        keep: Weight of each entry beside its exp(score): 0 leaves it out; ``[num_entries]``, a
+            constant.
 
     Returns:
         ``[rows, width]``; zero for a row without entries. Differentiable in ``scores``,

@@ -69,19 +69,23 @@ class Dropout(nn.Module):
         """Shown in the module's ``repr``."""
         return f"rate={self.rate}"
 
+    @property
+    def scale(self) -> float:
+        """What kept elements are multiplied by, so that sums stay the same on average."""
+        return 256 / (256 - threshold(self.rate))
+
     def keep(self, count: int, dtype: torch.dtype, device: torch.device) -> Tensor | None:
-        """Ones and zeros for ``count`` elements, unscaled; ``None`` when nothing is dropped."""
+        """Weights for ``count`` elements, zero or ``scale``; ``None`` when nothing is dropped."""
         if not self.training or threshold(self.rate) == 0:
             return None
-        return self._source().keep(count, self.rate, device).to(dtype)
+        return self._source().keep(count, self.rate, device).to(dtype).mul_(self.scale)
 
     def forward(self, input: Tensor) -> Tensor:
         """Drops elements of ``input``."""
         if not self.training or threshold(self.rate) == 0:
             return input
         keep = self._source().keep(input.numel(), self.rate, input.device).view(input.shape)
-        scale = 256 / (256 - threshold(self.rate))
-        return input * (keep.to(input.dtype) * scale)
+        return input * (keep.to(input.dtype) * self.scale)
 
     def _source(self) -> RandomBits:
         if self.bits is None:

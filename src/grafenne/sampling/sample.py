@@ -42,8 +42,8 @@ class Sample:
 
         Args:
             keep: 0 for triples to leave out, 1 for the others, over all triples of the graph.
-            scale_sums: Whether to make up for entries that a bound left out. Only the ``sum``
-                aggregation needs it; attention and means do not change.
+            scale_sums: Whether to make up for entries that a bound left out, so that sums and
+                counts stay the same on average; softmax weights and means do not change.
         """
         masks = [block.keep_of(keep) for block in self.blocks]
         if not scale_sums:

@@ -155,17 +155,13 @@ class NodeObjective:
         seed = int(self.bits.generator().integers(2**62))
         keeps = [
             (
-                self._keep_places(block.incidence_places, seed, asking),
-                self._keep_places(block.back_places, seed, asking),
+                _times(self._keep_places(block.incidence_places, seed, asking), scale),
+                _times(self._keep_places(block.back_places, seed, asking), back_scale),
             )
-            for block in sample.blocks
+            for block, (scale, back_scale) in zip(
+                sample.blocks, sample.keeps(scale_sums=True), strict=True
+            )
         ]
-        if encoder.layers[0].feature_to_node.attention.aggregation == "sum":  # type: ignore[union-attr]
-            scales = sample.keeps(scale_sums=True)
-            keeps = [
-                (_times(keep, scale), _times(back, back_scale))
-                for (keep, back), (scale, back_scale) in zip(keeps, scales, strict=True)
-            ]
         features = encoder.features(self.graph)[sample.feature_positions]
         outputs = self.network.head(encoder.encode(sample.blocks, features, keeps).nodes)
         return self.task.loss(outputs, self.targets[asked])
@@ -176,6 +172,7 @@ class NodeObjective:
         if places is None or (not dropout.rate and not len(self.label_places)):
             return None
         keep = hashed_keep(places, dropout.rate, seed).to(self.network.encoder.dtype)
+        keep *= dropout.scale
         if len(self.label_places):
             label = self.graph.incidence.indices[places] >= self.first_label
             keep[label] = (~asking[self.graph.incidence.rows[places[label]].long()]).to(keep)

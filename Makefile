@@ -1,0 +1,39 @@
+# Everything runs in a virtual environment of its own, .venv, which is made when it is needed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test lint clean
+
+help:
+	@echo "make demo     train, predict, explain on the embedded data; see demo/report.html"
+	@echo "make test     run the tests"
+	@echo "make lint     check style and types"
+	@echo "make install  set up .venv (the others do it when needed)"
+	@echo "make clean    remove .venv, caches and the demo's results"
+
+install: $(INSTALLED)
+
+# Made again only when what should be in it has changed. The exact pin of torch in the constraints
+# lets pip take a build without CUDA where one is offered.
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $@
+
+demo: $(INSTALLED)
+	$(BIN)/grafenne demo --out demo
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -1,0 +1,89 @@
+"""``grafenne demo``: the whole story on the data that comes with the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from grafenne.cli.models import check_writable
+from grafenne.cli.options import JsonOption, QuietOption, ThreadsOption, use_threads
+from grafenne.cli.output import STOPPED, answer, say, table_text
+from grafenne.errors import DataError
+
+
+def demo(
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Folder for the report, predictions and model.")
+    ] = Path("demo"),
+    epochs: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Most passes over the training packages.")
+    ] = 200,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of everything random.")] = 0,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+    threads: ThreadsOption = None,
+) -> None:
+    """Train on one Debian release, predict packages that are new in the next ones, explain one.
+
+    Everything comes with the package; nothing is downloaded. Writes report.html, predictions.csv
+    and the folder model.
+    """
+    if out.exists() and not out.is_dir():
+        raise DataError(f"Cannot write the folder {out}: a file of that name exists.")
+    check_writable(out / "report.html")
+    use_threads(threads)
+
+    from grafenne.cli.demo_report import write_report
+    from grafenne.cli.demo_run import run_demo, write_predictions
+
+    tell = (lambda text: None) if quiet else say
+    try:
+        story = run_demo(epochs=epochs, seed=seed, tell=tell, verbose=not quiet)
+    except KeyboardInterrupt:
+        say("Stopped; nothing was written.")
+        raise typer.Exit(STOPPED) from None
+    story.model.save(out / "model")
+    write_predictions(story, out / "predictions.csv")
+    with_plots = write_report(story, out / "report.html")
+    if not with_plots:
+        tell("matplotlib is not installed, so the report has no plots: pip install matplotlib")
+    result: dict[str, Any] = {
+        "out": str(out),
+        "report": str(out / "report.html"),
+        "predictions": str(out / "predictions.csv"),
+        "model": str(out / "model"),
+        "plots": with_plots,
+        **story.to_dict(),
+    }
+    answer(_human(story, out), result, as_json)
+
+
+def _human(story: Any, out: Path) -> str:
+    table = table_text(
+        ("release", "packages", "new", "unseen features", "all", "held out", "new only"),
+        [
+            (
+                step.release,
+                step.packages,
+                step.new_packages,
+                step.unseen_features,
+                step.accuracy,
+                step.held_out_accuracy,
+                step.new_accuracy,
+            )
+            for step in story.steps
+        ],
+    )
+    return (
+        f"Trained on {story.trained_on} packages of Debian {story.first_release} in "
+        f"{story.seconds:.0f} s; the model never changes after that.\n"
+        "Accuracy in each release (held out: without the packages it learnt from):\n\n"
+        f"{table}\n\n"
+        f"Always answering {story.common_section!r} would be right for "
+        f"{story.common_share:.4f} of the new packages of {story.next_release}.\n\n"
+        f"Why one of them was predicted as it was:\n{story.explanation}\n\n"
+        f"Report: {out / 'report.html'}\nPredictions: {out / 'predictions.csv'}\n"
+        f"Model: {out / 'model'}"
+    )

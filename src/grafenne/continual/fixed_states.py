@@ -1,0 +1,99 @@
+"""Passes over a few nodes with the features' states held as one full pass left them.
+
+Through a common feature any node reaches any other in two layers, so an exact step costs a pass
+over the whole graph however few nodes are asked. With the states of the features held, a node
+depends on its neighbourhood of ``num_layers`` steps only. The starting states Φ are not held:
+they have parameters of their own, and a step reaches those of the features at hand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from grafenne.ops import hashed_keep
+from grafenne.sampling import Sampler
+
+if TYPE_CHECKING:
+    from grafenne.allotrope import AllotropicGraph
+    from grafenne.sampling.sample import Sample
+    from grafenne.training.node_objective import NodeNetwork
+
+
+class FixedStates:
+    """A network with the states of the features held from layer to layer.
+
+    Args:
+        network: The network; its present parameters make the states.
+        graph: The graph.
+        first_label: Position of the first feature that is a label; asked nodes hide theirs.
+    """
+
+    def __init__(self, network: NodeNetwork, graph: AllotropicGraph, first_label: int) -> None:
+        self.network, self.graph, self.first_label = network, graph, first_label
+        encoder = network.encoder
+        network.eval()
+        with torch.no_grad():
+            self.states = encoder(graph).feature_states
+        self._sampler = Sampler(graph, encoder.num_layers, feature_edges=False, dtype=encoder.dtype)
+
+    def sample(self, nodes: NDArray[np.int64]) -> Sample:
+        """What the outputs of these nodes depend on."""
+        drawn = self._sampler.sample(nodes, fixed_features=True)
+        return drawn.to(self.graph.incidence.device)
+
+    def outputs(self, sample: Sample, seed: int | None = None) -> Tensor:
+        """The outputs of the sample's seeds, ``[seeds, output_width]``.
+
+        Args:
+            sample: From :meth:`sample`.
+            seed: Decides which triples are dropped while training.
+        """
+        encoder = self.network.encoder
+        count = sample.blocks[-1].num_nodes_out
+        asked = sample.node_positions[-1][:count]
+        nodes: Tensor | None = None
+        parts: list[Tensor] = []
+        for number, layer in enumerate(encoder.layers):
+            # With one seed a triple has the same fate in every layer.
+            block = replace(sample.blocks[number], back_incidence=None, back_values=None)
+            places = sample.feature_positions_per_layer[number]
+            states = encoder.features(self.graph) if number == 0 else self.states[number]
+            keep = self._keep(block.incidence_places, asked, seed)
+            out = layer(block, nodes, states[places], keep)
+            if number == 0:
+                parts.append(out.gathered[:count])
+            parts.append(out.nodes[:count])
+            nodes = out.nodes
+        joined = torch.cat(parts, dim=1) if encoder.skip else parts[-1]
+        result: Tensor = self.network.head(encoder.dropout(joined))
+        return result
+
+    def _keep(self, places: Tensor | None, asked: Tensor, seed: int | None) -> Tensor | None:
+        """Weights of a block's triples: feature dropout, and the asked nodes' labels hidden."""
+        dropout = self.network.encoder.feature_dropout
+        dropping = dropout.training and dropout.rate > 0 and seed is not None
+        labelled = self.first_label < self.graph.num_features
+        if places is None or not (dropping or labelled):
+            return None
+        incidence, dtype = self.graph.incidence, self.network.encoder.dtype
+        keep = torch.ones(len(places), dtype=dtype, device=incidence.device)
+        if dropping and seed is not None:
+            keep = hashed_keep(places, dropout.rate, seed).to(dtype) * dropout.scale
+        if labelled:
+            label = incidence.indices[places] >= self.first_label
+            asking = torch.isin(incidence.rows[places[label]].long(), asked.to(incidence.device))
+            keep[label] = (~asking).to(keep)
+        return keep
+
+
+def hold_batch_statistics(network: nn.Module) -> None:
+    """Keeps batch normalisation at the graph's statistics: a few nodes have others."""
+    for part in network.modules():
+        if isinstance(part, nn.BatchNorm1d):
+            part.eval()

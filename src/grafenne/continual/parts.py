@@ -1,0 +1,112 @@
+"""Which nodes of a changing graph train, validate and test.
+
+A node keeps its part for as long as it is there. A new node's part is decided by a keyed hash of
+its id, so it never depends on what else is in the graph or on when the node arrived.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from grafenne.data.labels import plain
+from grafenne.data.split import Split
+from grafenne.data.vocabulary import Vocabulary
+from grafenne.errors import ParameterError
+
+if TYPE_CHECKING:
+    from grafenne.data.feature_graph import FeatureGraph
+
+Fractions = tuple[float, float, float]
+
+TRAIN, VALIDATION, TEST, NONE = 0, 1, 2, 3
+
+
+def stable_parts(
+    node_ids: Iterable[Hashable], fractions: Fractions = (0.6, 0.2, 0.2), seed: int = 0
+) -> NDArray[np.int64]:
+    """The part of each node: 0 train, 1 validation, 2 test, 3 none of them.
+
+    Args:
+        node_ids: The nodes.
+        fractions: Shares of train, validation and test.
+        seed: Another seed gives other parts.
+    """
+    shares = np.asarray(fractions, dtype=np.float64)
+    if shares.shape != (3,) or not (shares >= 0).all() or shares.sum() > 1 + 1e-9:
+        raise ParameterError(
+            f"fractions must be three numbers from 0 that sum to at most 1, got {fractions!r}."
+        )
+    key = str(seed).encode()[:64]
+    drawn = [
+        int.from_bytes(
+            hashlib.blake2b(
+                repr(plain(node)).encode("utf-8", "surrogatepass"), digest_size=8, key=key
+            ).digest(),
+            "big",
+        )
+        for node in node_ids
+    ]
+    place = np.array(drawn, dtype=np.float64) / 2.0**64
+    # A sum that falls short of 1 by rounding alone must leave nobody out.
+    bounds = np.cumsum(shares)
+    bounds[bounds > 1 - 1e-9] = 1.0 + 1e-9
+    return np.searchsorted(bounds, place, side="right")
+
+
+@dataclass(frozen=True)
+class StreamSplit:
+    """A rule that gives the split of every snapshot of a stream.
+
+    A node that has a label is in one part for good. Its label becomes known to a learner in the
+    snapshot in which the node has one and only if it trains or validates; a test node's never.
+
+    Attributes:
+        fractions: Shares of train, validation and test.
+        seed: Seed of the hash.
+        first: The split of the first snapshot, if it is not to be hashed.
+        first_nodes: The node ids whose positions ``first`` holds.
+        new_fractions: Other shares for nodes that are not in ``first_nodes``, for instance
+            ``(0.1, 0.1, 0.8)`` where few of the new nodes are ever labelled.
+    """
+
+    fractions: Fractions = (0.6, 0.2, 0.2)
+    seed: int = 0
+    first: Split | None = None
+    first_nodes: Vocabulary | None = None
+    new_fractions: Fractions | None = None
+
+    def __call__(self, graph: FeatureGraph) -> Split:
+        """The split of a snapshot: its labelled nodes."""
+        if self.first is not None and self.first_nodes is not None:
+            old = known_parts(self.first, self.first_nodes, graph.nodes)
+            hashed = np.flatnonzero(self.first_nodes.find(graph.nodes) < 0)
+        else:
+            old, hashed = np.full(graph.num_nodes, NONE), np.arange(graph.num_nodes)
+        fractions = self.fractions
+        parts = old.copy()
+        parts[hashed] = stable_parts(graph.nodes.take(hashed), fractions, self.seed)
+        if self.new_fractions is not None and self.first_nodes is not None:
+            new = np.flatnonzero(self.first_nodes.find(graph.nodes) < 0)
+            parts[new] = stable_parts(graph.nodes.take(new), self.new_fractions, self.seed)
+        return split_of_parts(parts, graph)
+
+
+def known_parts(split: Split, nodes: Vocabulary, wanted: Vocabulary) -> NDArray[np.int64]:
+    """The part that each of the ``wanted`` nodes has in a split of ``nodes``."""
+    parts = np.full(len(nodes) + 1, NONE)  # the last place serves nodes that are not there: -1
+    for code, name in ((TRAIN, "train"), (VALIDATION, "validation"), (TEST, "test")):
+        parts[getattr(split, name)] = code
+    result: NDArray[np.int64] = parts[nodes.find(wanted)]
+    return result
+
+
+def split_of_parts(parts: NDArray[np.int64], graph: FeatureGraph) -> Split:
+    """The split of the labelled nodes with these parts."""
+    known = np.zeros(graph.num_nodes, dtype=bool) if graph.labels is None else graph.labels.known
+    return Split(*(np.flatnonzero(known & (parts == code)) for code in (TRAIN, VALIDATION, TEST)))

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from grafenne import FeatureGraph, GrafenneClassifier
+from tests.cli.conftest import Run
+
+QUICK = ("--epochs", "4", "--width", "8")
+
+
+def test_json_is_one_object_with_the_promised_keys(run: Run, tables: Path) -> None:
+    ran = run("train", tables, *QUICK, "--json")
+    assert ran.code == 0
+    found = ran.json
+    for key in (
+        "test_accuracy", "val_accuracy", "test_macro_f1", "seconds_per_epoch", "peak_mb",
+    ):  # fmt: skip
+        assert isinstance(found[key], float)
+    assert found["epochs"] == 4
+    assert found["parameters"] > 100
+    assert found["task"] == "classification"
+    assert found["dataset"] == str(tables)
+    assert found["settings"]["width"] == 8
+    assert (found["test_nodes"], found["val_nodes"]) == (12, 12)
+
+
+def test_text_tells_the_same_for_people(run: Run, tables: Path) -> None:
+    ran = run("train", tables, *QUICK)
+    assert "test accuracy" in ran.out
+    assert "FeatureGraph(60 nodes" in ran.err
+    assert run("train", tables, *QUICK, "--quiet").err == ""
+
+
+def test_the_same_seed_gives_the_same_result(run: Run, tables: Path) -> None:
+    first, second = (run("train", tables, *QUICK, "--json", "--seed", 3).json for _ in range(2))
+    assert first["test_auc"] == second["test_auc"]
+    assert first["val_auc"] == second["val_auc"]
+
+
+def test_the_model_is_saved_and_the_checkpoint_removed(
+    run: Run, tables: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "deep" / "model"
+    assert run("train", tables, *QUICK, "--out", out).code == 0
+    assert sorted(path.name for path in out.parent.iterdir()) == ["model"]
+    assert GrafenneClassifier.load(out).width == 8
+
+
+def test_a_folder_of_other_work_is_never_replaced(run: Run, tables: Path, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    ran = run("train", tables, *QUICK, "--out", tmp_path)
+    assert ran.code == 2
+    assert "thesis.txt" in ran.err
+    assert "epoch" not in ran.err
+    assert (tmp_path / "thesis.txt").read_text() == "years of work"
+
+
+def test_numbers_call_for_regression(run: Run, tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    values = generator.normal(size=40)
+    FeatureGraph.from_frames(
+        pd.DataFrame({"node": range(40), "feature": "x", "value": values}),
+        labels=dict(enumerate((3 * values + 0.5).tolist())),
+    ).write(tmp_path / "numbers")
+    found = run("train", tmp_path / "numbers", *QUICK, "--json").json
+    assert found["task"] == "regression"
+    assert found["test_mae"] > 0
+    assert found["test_rmse"] >= found["test_mae"]
+    assert "test_r2" in found
+
+
+def test_links_are_judged_by_ranking(run: Run, tables: Path) -> None:
+    found = run("train", tables, "--task", "links", *QUICK, "--json").json
+    assert 0 <= found["test_auc"] <= 1
+    assert 0 <= found["test_average_precision"] <= 1
+    assert "test_hits@10" in found
+
+
+def test_missing_features_change_what_is_learnt(run: Run, tables: Path) -> None:
+    whole = run("train", tables, *QUICK, "--json").json
+    sparse = run("train", tables, *QUICK, "--json", "--missing", "0.9").json
+    zeros = run("train", tables, *QUICK, "--json", "--missing", "0.9", "--observed-zeros").json
+    assert len({whole["val_auc"], sparse["val_auc"], zeros["val_auc"]}) == 3
+    assert sparse["missing"] == 0.9
+
+
+def test_settings_from_a_file_give_way_to_options(run: Run, tables: Path, tmp_path: Path) -> None:
+    file = tmp_path / "best.json"
+    file.write_text(json.dumps({"settings": {"width": 4, "dropout": 0.25, "epochs": 9}}))
+    ran = run("train", tables, "--settings", file, "--epochs", 2, "--json", "--set", "skip=false")
+    settings = ran.json["settings"]
+    assert (settings["width"], settings["dropout"], settings["epochs"]) == (4, 0.25, 2)
+    assert settings["skip"] is False
+    file.write_text("{")
+    ran = run("train", tables, "--settings", file)
+    assert ran.code == 2
+    assert "best.json" in ran.err
+
+
+def test_a_given_split_is_used(run: Run, tables: Path, tmp_path: Path) -> None:
+    file = tmp_path / "split.csv"
+    parts = ["train"] * 30 + ["validation"] * 10 + ["test"] * 5
+    lines = [f"i{number},{part}" for number, part in enumerate(parts)]
+    file.write_text("\n".join(["node,part", *lines]) + "\n")
+    found = run("train", tables, *QUICK, "--json", "--split", file).json
+    assert (found["val_nodes"], found["test_nodes"]) == (10, 5)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("node,part\ni0,train\ni999,test\n", ["line 3", "i999"]),
+        ("node,part\ni0,train\ni1,tset\n", ["line 3", "tset"]),
+        ("node,part\ni0,train\ni0,test\n", ["line 3", "i0", "twice"]),
+        ("node,role\ni0,train\n", ["part"]),
+        ("", ["split.csv", "empty"]),
+    ],
+)
+def test_a_bad_split_is_named_with_its_line(
+    run: Run, tables: Path, tmp_path: Path, content: str, words: list[str]
+) -> None:
+    file = tmp_path / "split.csv"
+    file.write_text(content)
+    ran = run("train", tables, *QUICK, "--split", file, "--quiet")
+    assert ran.code == 2
+    assert ran.err.count("\n") == 1
+    for word in words:
+        assert word in ran.err
+
+
+def test_unlabelled_tables_cannot_be_trained_on(run: Run, newer_tables: Path) -> None:
+    ran = run("train", newer_tables, *QUICK, "--quiet")
+    assert ran.code == 2
+    assert "label" in ran.err
+
+
+def test_ctrl_c_keeps_the_state_and_the_same_command_goes_on(tables: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    command = [
+        sys.executable, "-m", "grafenne", "train", str(tables), "--out", str(out),
+        "--width", "8", "--patience", "100000", "--epochs",
+    ]  # fmt: skip
+    endless = [*command, "100000"]
+    running = subprocess.Popen(
+        endless, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+    )
+    assert running.stderr is not None
+    told = ""
+    while "epoch" not in told:  # the first line of progress: training is under way
+        line = running.stderr.readline()
+        assert line, told
+        told += line
+    running.send_signal(signal.SIGINT)
+    out_text, err_text = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert out_text == ""
+    assert "same command" in err_text
+    assert (tmp_path / "model.checkpoint").is_dir()
+    assert not out.exists()
+
+    # Another run's checkpoint is refused, unless it may go.
+    other = subprocess.run([*command, "3"], capture_output=True, text=True)
+    assert other.returncode == 2
+    assert "--fresh" in other.stderr
+    again = subprocess.Popen(endless, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert again.stderr is not None
+    lines = [again.stderr.readline() for _ in range(2)]
+    again.kill()
+    again.communicate()
+    assert any("Going on from the checkpoint" in line for line in lines)
+    fresh = subprocess.run([*command, "3", "--fresh"], capture_output=True, text=True)
+    assert fresh.returncode == 0
+    assert out.is_dir()
+    assert not (tmp_path / "model.checkpoint").exists()

@@ -1,0 +1,193 @@
+"""predict, evaluate, explain and embed, with a model trained by the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from grafenne import FeatureGraph, GrafenneClassifier, GrafenneLinkPredictor, random_split
+from tests.cli.conftest import Run, shop
+
+
+def test_new_nodes_with_new_features_are_predicted(
+    run: Run, model: Path, newer_tables: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "predictions.csv"
+    ran = run("predict", model, newer_tables, "--out", out)
+    assert ran.code == 0
+    assert "40 predictions" in ran.out
+    frame = pd.read_csv(out)
+    graph = FeatureGraph.read(newer_tables)
+    assert list(frame.columns) == ["node", "label", "probability"]
+    assert list(frame["node"]) == list(graph.nodes)
+    assert frame["probability"].between(0.5, 1).all()
+    truth = ["book" if int(node[1:]) % 2 else "lamp" for node in frame["node"]]
+    assert (frame["label"] == truth).mean() > 0.9
+
+
+def test_the_file_holds_what_the_estimator_says(
+    run: Run, model: Path, newer_tables: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "predictions.parquet"
+    ran = run("predict", model, newer_tables, "--out", out, "--all-classes", "--json")
+    assert ran.json["rows"] == 40
+    frame = pd.read_parquet(out)
+    expected = GrafenneClassifier.load(model).predict_proba(FeatureGraph.read(newer_tables))
+    columns = ["probability=book", "probability=lamp"]
+    assert np.array_equal(frame[columns].to_numpy(), expected)
+    assert np.array_equal(frame["probability"], expected.max(axis=1))
+
+
+def test_chosen_nodes_on_standard_output(run: Run, model: Path, tables: Path) -> None:
+    ran = run("predict", model, tables, "--nodes", "i3,i1", "--nodes", "i2")
+    lines = ran.out.splitlines()
+    assert lines[0] == "node,label,probability"
+    assert [line.split(",")[0] for line in lines[1:]] == ["i3", "i1", "i2"]
+    found = run("predict", model, tables, "--nodes", "i3", "--json").json
+    assert found["predictions"][0]["node"] == "i3"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("n.txt", "i3\n\ni5\n"), ("n.csv", "node\ni3\ni5\n")]
+)
+def test_nodes_from_a_file(
+    run: Run, model: Path, tables: Path, tmp_path: Path, name: str, content: str
+) -> None:
+    (tmp_path / name).write_text(content)
+    ran = run("predict", model, tables, "--nodes", tmp_path / name)
+    assert [line.split(",")[0] for line in ran.out.splitlines()[1:]] == ["i3", "i5"]
+
+
+def test_unknown_nodes_are_named(run: Run, model: Path, tables: Path, tmp_path: Path) -> None:
+    ran = run("predict", model, tables, "--nodes", "i3,i70")
+    assert ran.code == 2
+    assert "'i70'" in ran.err
+    (tmp_path / "n.csv").write_text("node\ni3\ni70\n")
+    ran = run("predict", model, tables, "--nodes", tmp_path / "n.csv")
+    assert ran.code == 2
+    assert "line 3" in ran.err
+    ran = run("predict", model, tables, "--nodes", tmp_path / "absent.txt")
+    assert ran.code == 2
+    assert "absent.txt" in ran.err
+
+
+def test_a_failed_prediction_leaves_the_old_file(
+    run: Run, model: Path, tables: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "predictions.csv"
+    out.write_text("precious")
+    assert run("predict", model, tables, "--nodes", "nobody", "--out", out).code == 2
+    assert out.read_text() == "precious"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_numbered_nodes_are_found_by_text(run: Run, model: Path, tmp_path: Path) -> None:
+    graph = shop(range(20), 0)
+    frames = graph.to_frames()
+    numbered = FeatureGraph.from_frames(
+        frames.features.assign(node=frames.features["node"].str[1:].astype(int)),
+        nodes=list(range(20)),
+    )
+    numbered.write(tmp_path / "numbered")
+    ran = run("explain", model, tmp_path / "numbered", "--node", "12", "--json")
+    assert ran.json["node"] == 12
+    assert run("explain", model, tmp_path / "numbered", "--node", "99").code == 2
+
+
+def test_evaluate_repeats_the_test_part_of_training(
+    run: Run, model: Path, tables: Path, tmp_path: Path
+) -> None:
+    found = run("evaluate", model, tables, "--part", "test", "--json").json
+    graph = FeatureGraph.read(tables)
+    nodes = graph.nodes.take(random_split(graph, 0).test)
+    expected = GrafenneClassifier.load(model).evaluate(graph, nodes)
+    assert found["nodes"] == 12
+    assert found["auc"] == expected["auc"]
+    assert found["per_class"] == expected["per_class"]
+    everything = run("evaluate", model, tables, "--json").json
+    assert (everything["nodes"], everything["part"]) == (60, "all")
+    assert run("evaluate", model, tables, "--nodes", "i1,i2", "--json").json["nodes"] == 2
+    text = run("evaluate", model, tables).out
+    assert "accuracy" in text
+    assert "lamp" in text
+
+
+def test_evaluate_needs_labels(run: Run, model: Path, newer_tables: Path) -> None:
+    ran = run("evaluate", model, newer_tables)
+    assert ran.code == 2
+    assert "label" in ran.err
+
+
+def test_explain_names_the_features_that_decided(run: Run, model: Path, newer_tables: Path) -> None:
+    found = run("explain", model, newer_tables, "--node", "i71", "--top", 2, "--json").json
+    assert found["prediction"] == "book"
+    assert len(found["features"]) == 2
+    assert {part["name"] for part in found["features"]} <= {
+        "pages", "language=en", "weight", "isbn", "bulbs",
+    }  # fmt: skip
+    ran = run("explain", model, newer_tables, "--node", "i71")
+    assert ran.out.startswith("i71: book")
+    assert "neighbours" in ran.out
+
+
+def test_embeddings_of_nodes_and_features(
+    run: Run, model: Path, newer_tables: Path, tmp_path: Path
+) -> None:
+    estimator, graph = GrafenneClassifier.load(model), FeatureGraph.read(newer_tables)
+    ran = run("embed", model, newer_tables, "--out", tmp_path / "n.parquet", "--json")
+    frame = pd.read_parquet(tmp_path / "n.parquet")
+    assert list(frame["node"]) == list(graph.nodes)
+    assert np.array_equal(frame.drop(columns="node").to_numpy(), estimator.embed(graph))
+    assert ran.json["width"] == frame.shape[1] - 1
+    assert (
+        run("embed", model, newer_tables, "--of", "features", "--out", tmp_path / "f.csv").code == 0
+    )
+    frame = pd.read_csv(tmp_path / "f.csv")
+    assert list(frame["feature"]) == list(graph.features)
+    assert frame.shape[1] == 17
+
+
+def test_links_are_predicted_for_pairs(
+    run: Run, link_model: Path, tables: Path, tmp_path: Path
+) -> None:
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("source,target\ni1,i3\ni1,i4\n")
+    out = tmp_path / "links.csv"
+    assert run("predict", link_model, tables, "--pairs", pairs, "--out", out).code == 0
+    frame = pd.read_csv(out)
+    assert list(frame.columns) == ["source", "target", "probability"]
+    expected = GrafenneLinkPredictor.load(link_model).predict_proba(
+        FeatureGraph.read(tables), [("i1", "i3"), ("i1", "i4")]
+    )
+    assert np.allclose(frame["probability"], expected)
+    assert run("predict", link_model, tables).code == 2
+    pairs.write_text("source,target\ni1,i3\ni1,nobody\n")
+    ran = run("predict", link_model, tables, "--pairs", pairs)
+    assert ran.code == 2
+    assert "nobody" in ran.err
+    assert "line 3" in ran.err
+
+
+def test_links_are_evaluated_on_edges_and_not_explained(
+    run: Run, link_model: Path, tables: Path
+) -> None:
+    found = run("evaluate", link_model, tables, "--json").json
+    assert (found["part"], found["edges"]) == ("test", 11)
+    assert run("evaluate", link_model, tables, "--part", "train").code == 2
+    ran = run("explain", link_model, tables, "--node", "i1")
+    assert ran.code == 2
+    assert "links" in ran.err
+
+
+def test_a_damaged_model_is_told(run: Run, model: Path, tables: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "model.json").write_bytes((model / "model.json").read_bytes())
+    (broken / "model.safetensors").write_bytes((model / "model.safetensors").read_bytes()[:100])
+    ran = run("predict", broken, tables)
+    assert ran.code == 2
+    assert "model.safetensors" in ran.err
+    assert ran.err.count("\n") == 1

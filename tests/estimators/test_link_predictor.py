@@ -1,0 +1,96 @@
+"""The link predictor: it finds planted communities, and only from training edges."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from grafenne import FeatureGraph, GrafenneLinkPredictor, split_edges
+from grafenne.errors import DataError, ParameterError, UnknownNameError
+from tests.estimators.cases import graph_for, make
+
+
+def communities(nodes: int = 60, directed: bool = False) -> FeatureGraph:
+    """Two groups, most of whose pairs are joined and few others; features tell the group."""
+    rng = np.random.default_rng(2)
+    group = np.arange(nodes) % 2
+    together = group[:, None] == group[None, :]
+    chance = np.where(together, 0.7, 0.01)
+    pairs = np.argwhere(np.triu(rng.random((nodes, nodes)) < chance, 1))
+    cells = np.argwhere(rng.random((nodes, 10)) < 0.3)
+    own = cells[:, 1] % 2 == group[cells[:, 0]]
+    cells = cells[own | (rng.random(len(cells)) < 0.2)]
+    return FeatureGraph.from_arrays(
+        nodes,
+        10,
+        (cells[:, 0], cells[:, 1], np.ones(len(cells))),
+        (pairs[:, 0], pairs[:, 1]),
+        directed=directed,
+    )
+
+
+@pytest.mark.parametrize("backbone", ["sage", "gat"])
+def test_planted_communities_are_found(backbone: str) -> None:
+    graph = communities()
+    split = split_edges(graph, 0)
+    model = GrafenneLinkPredictor(width=16, epochs=60, backbone=backbone).fit(graph, split)
+    report = model.evaluate(split)
+    assert report["auc"] > 0.8
+    assert model.score(split) == report["auc"]
+    assert report["edges"] == len(split.test)
+    assert model.evaluate(split, "validation")["auc"] > 0.7
+
+
+def test_held_out_edges_have_no_influence_on_the_fit() -> None:
+    graph = communities()
+    split = split_edges(graph, 0)
+    settings = {"width": 8, "epochs": 3}
+    first = GrafenneLinkPredictor(**settings).fit(graph, split)  # type: ignore[arg-type]
+    other = replace(split, test=split.test[:1], test_negatives=split.test_negatives[:1])
+    second = GrafenneLinkPredictor(**settings).fit(split.graph, other)  # type: ignore[arg-type]
+    assert np.array_equal(first.embed(split.graph), second.embed(split.graph))
+
+
+def test_without_a_split_a_share_of_the_edges_validates() -> None:
+    graph = communities()
+    model = GrafenneLinkPredictor(width=8, epochs=2, validation_share=0.25).fit(graph)
+    assert len(model.split_.validation) == round(0.25 * graph.num_edges)
+    assert len(model.split_.test) == 0
+    with pytest.raises(DataError, match="no test edges"):
+        model.score(model.split_)
+
+
+def test_answers_agree_with_each_other() -> None:
+    graph = communities()
+    model = GrafenneLinkPredictor(width=8, epochs=5).fit(graph)
+    pairs = [(0, 2), (0, 1), (5, 5)]
+    odds = model.decision_function(graph, pairs)
+    assert np.allclose(model.predict_proba(graph, pairs), 1 / (1 + np.exp(-odds)))
+    assert np.array_equal(model.predict(graph, pairs), odds > 0)
+    assert np.array_equal(model.decision_function(graph, np.array(pairs)), odds)
+    back = [(b, a) for a, b in pairs]
+    assert np.array_equal(model.decision_function(graph, back), odds)
+    directed = communities(directed=True)
+    other = GrafenneLinkPredictor(width=8, epochs=2).fit(directed)
+    ahead, behind = (other.decision_function(directed, pair) for pair in (pairs[:2], back[:2]))
+    assert not np.allclose(ahead, behind)
+
+
+def test_wrong_questions_are_told() -> None:
+    graph = graph_for("links")
+    model = make("links", epochs=1).fit(graph)
+    for wrong in ([("n0",)], ["n0"], [("n0", "n1", "n2")], [3]):
+        with pytest.raises(DataError, match="Pairs of two node ids"):
+            model.predict(graph, wrong)
+    with pytest.raises(UnknownNameError, match=r"'tset'.*Did you mean 'test'"):
+        model.evaluate(split_edges(graph, 0), "tset")
+    with pytest.raises(ParameterError, match="batch_size"):
+        make("links", batch_size=10).fit(graph)
+    with pytest.raises(DataError, match="30 nodes, but this one has 12"):
+        make("links").fit(graph_for("links", nodes=12), split_edges(graph, 0))
+    with pytest.raises(DataError, match="no validation edges"):
+        make("links").fit(graph, split_edges(graph, 0, (0.5, 0.0, 0.5)))
+    with pytest.raises(DataError, match="no validation edges"):
+        make("links", validation_share=0.0).fit(graph)

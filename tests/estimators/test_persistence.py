@@ -1,0 +1,336 @@
+"""Saved models: the same bits after loading, and one clear error for everything else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from sklearn.base import clone
+from torch_geometric.nn import GATConv, GCNConv, GraphConv, SAGEConv
+
+from grafenne import FeatureGraph, GrafenneClassifier, GrafenneRegressor
+from grafenne.errors import DataError, ModelFileError, NotFittedError, ParameterError
+from grafenne.estimators.base import GrafenneEstimator
+from grafenne.nn import LearnedFeatures
+from tests.estimators.cases import EVERY, answers, graph_for, make
+
+ABOUT, WEIGHTS = "model.json", "model.safetensors"
+
+
+def vectors(names: list[str]) -> np.ndarray:
+    return np.array([[len(name), sum(map(ord, name)) % 5] for name in names], dtype=float)
+
+
+def unseen() -> FeatureGraph:
+    """Another graph, with nodes and features that training never saw."""
+    return FeatureGraph.from_arrays(
+        ["x", "y", "n3"],
+        ["new", "f1", "spare"],
+        ([0, 0, 1, 2], [0, 1, 0, 2], [1.0, 4.5, -2.0, 0.5]),
+        ([0, 1], [1, 2]),
+    )
+
+
+def check_same(model: Any, loaded: Any, graph: FeatureGraph) -> None:
+    for asked in (graph, unseen()):
+        assert np.array_equal(answers(model, asked), answers(loaded, asked))
+        assert np.array_equal(model.embed(asked), loaded.embed(asked))
+    assert list(loaded.feature_names_in_) == list(model.feature_names_in_)
+    assert loaded.n_features_in_ == model.n_features_in_
+    assert loaded.history_ == model.history_
+    assert loaded.num_parameters_ == model.num_parameters_
+
+
+MODELS: dict[str, tuple[str, dict[str, Any]]] = {
+    **{kind: (kind, {}) for kind in EVERY},
+    "name": ("classifier", {"features": "name"}),
+    "structural": ("regressor", {"features": "structural"}),
+    # "spare" has a vector but was in no training graph.
+    "mapping": ("classifier", {"features": {"f1": [1.0, 2.0], "spare": [9.0, -9.0]}}),
+    "array": ("links", {"features": np.arange(18.0).reshape(6, 3)}),
+    "labels": ("classifier", {"labels_as_features": True}),
+    "labels and name": ("classifier", {"labels_as_features": True, "features": "name"}),
+    "labels and structural": ("classifier", {"labels_as_features": True, "features": "structural"}),
+    "labels and mapping": (
+        "classifier",
+        {"labels_as_features": True, "features": {"f1": [1.0], "spare": [3.0]}},
+    ),
+    "robust": ("regressor", {"scaling": "robust", "normalisation": "batch"}),
+    "paper": ("classifier", {"mode": "paper", "heads": 2, "backbone": "gat", "num_layers": 3}),
+    "sum": ("classifier", {"aggregation": "sum", "normalisation": "none", "skip": False}),
+    "batches": ("classifier", {"batch_size": 5, "neighbours": [2, None]}),
+    "weights": ("classifier", {"class_weight": {"odd": 2.0}}),
+    "pyg sage": ("classifier", {"backbone": SAGEConv}),
+    "pyg gat": ("regressor", {"backbone": GATConv}),
+    "pyg gcn": ("links", {"backbone": GCNConv}),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_loaded_model_gives_the_same_bits(name: str, tmp_path: Path) -> None:
+    kind, settings = MODELS[name]
+    graph = graph_for(kind)
+    model = make(kind, epochs=3, **settings).fit(graph)
+    model.save(tmp_path / "model")
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == [ABOUT, WEIGHTS]
+    state = torch.random.get_rng_state()
+    loaded = type(model).load(tmp_path / "model")
+    assert torch.equal(state, torch.random.get_rng_state())
+    check_same(model, loaded, graph)
+    if "features" not in settings or isinstance(settings["features"], str):
+        assert loaded.get_params() == model.get_params()
+    if kind == "classifier":
+        assert list(loaded.classes_) == list(model.classes_)
+        told = [model.explain(graph, "n3").to_dict(), loaded.explain(graph, "n3").to_dict()]
+        assert told[0] == told[1]
+    # A loaded model can be saved again, and trained again from its settings.
+    loaded.save(tmp_path / "again")
+    check_same(model, GrafenneEstimator.load(tmp_path / "again"), graph)
+    again = clone(loaded).fit(graph)
+    if not isinstance(settings.get("features"), dict | np.ndarray):
+        assert np.array_equal(answers(again, graph), answers(model, graph))
+
+
+def test_feature_edges_and_directions_come_back(tmp_path: Path) -> None:
+    graph = graph_for("links", feature_edges=True, directed=True, weighted=True)
+    model = make("links", direction="in").fit(graph)
+    model.save(tmp_path / "m")
+    check_same(model, type(model).load(tmp_path / "m"), graph)
+
+
+def test_a_model_without_features_can_be_saved(tmp_path: Path) -> None:
+    graph = FeatureGraph.from_arrays(4, 0, None, ([0, 1], [1, 2]), labels=["a", "b", "a", "b"])
+    model = make("classifier", epochs=1).fit(graph)
+    model.save(tmp_path / "m")
+    check_same(model, GrafenneClassifier.load(tmp_path / "m"), graph)
+
+
+def test_class_names_keep_their_kind(tmp_path: Path) -> None:
+    graph = graph_for("classifier").with_labels([number % 3 for number in range(30)])
+    model = make("classifier", epochs=1, class_weight={0: 2.0, 2: 0.5}).fit(graph)
+    model.save(tmp_path / "m")
+    loaded = GrafenneClassifier.load(tmp_path / "m")
+    assert loaded.predict(graph).tolist() == model.predict(graph).tolist()
+    assert loaded.class_weight == {0: 2.0, 2: 0.5}
+    assert loaded.score(graph) == model.score(graph)
+
+
+def test_the_text_file_tells_what_a_person_wants_to_know(tmp_path: Path) -> None:
+    model = make("classifier", random_state=11, width=12).fit(graph_for("classifier"))
+    model.save(tmp_path / "m")
+    about = json.loads((tmp_path / "m" / ABOUT).read_text(encoding="utf-8"))
+    assert about["estimator"] == "GrafenneClassifier"
+    assert about["settings"]["width"] == 12
+    assert about["settings"]["random_state"] == 11
+    assert about["classes"] == ["even", "odd"]
+    assert about["features"] == [f"f{number}" for number in range(6)]
+    assert {"torch", "numpy", "python"} <= about["versions"].keys()
+    assert about["scaler"]["method"] == "standard"
+
+
+# ---- layers and embeddings of one's own ------------------------------------------------------
+
+
+def test_a_callable_is_passed_again(tmp_path: Path) -> None:
+    graph = graph_for("classifier")
+    for number, labels in enumerate((False, True)):
+        model = make("classifier", features=vectors, labels_as_features=labels).fit(graph)
+        model.save(tmp_path / str(number))
+        with pytest.raises(ModelFileError, match="features="):
+            GrafenneClassifier.load(tmp_path / str(number))
+        loaded = GrafenneClassifier.load(tmp_path / str(number), features=vectors)
+        check_same(model, loaded, graph)
+        with pytest.raises(ModelFileError, match="does not fit"):
+            GrafenneClassifier.load(
+                tmp_path / str(number), features=lambda names: np.ones((len(names), 3))
+            )
+
+
+def test_an_embedding_layer_of_ones_own_is_passed_again(tmp_path: Path) -> None:
+    graph = graph_for("classifier")
+    own = LearnedFeatures(graph.features, 8)
+    model = make("classifier", features=own).fit(graph)
+    model.save(tmp_path / "m")
+    with pytest.raises(ModelFileError, match="features="):
+        GrafenneClassifier.load(tmp_path / "m")
+    check_same(model, GrafenneClassifier.load(tmp_path / "m", features=own), graph)
+
+
+def test_a_layer_of_ones_own_is_passed_again(tmp_path: Path) -> None:
+    graph = graph_for("regressor")
+    model = make("regressor", backbone=GraphConv(8, 8, aggr="max")).fit(graph)
+    model.save(tmp_path / "m")
+    with pytest.raises(ModelFileError, match="backbone="):
+        GrafenneRegressor.load(tmp_path / "m")
+    loaded = GrafenneRegressor.load(tmp_path / "m", backbone=GraphConv(8, 8, aggr="max"))
+    check_same(model, loaded, graph)
+    with pytest.raises(ModelFileError, match="does not fit"):
+        GrafenneRegressor.load(tmp_path / "m", backbone="sage")
+
+
+def test_only_some_settings_may_be_replaced(tmp_path: Path) -> None:
+    make("classifier", epochs=1).fit(graph_for("classifier")).save(tmp_path / "m")
+    assert GrafenneClassifier.load(tmp_path / "m", verbose=True).verbose
+    with pytest.raises(ParameterError, match="'width'"):
+        GrafenneClassifier.load(tmp_path / "m", width=3)
+    with pytest.raises(ParameterError, match="device 'gpu'"):
+        GrafenneClassifier.load(tmp_path / "m", device="gpu")
+
+
+# ---- saving ----------------------------------------------------------------------------------
+
+
+def test_saving_replaces_a_model_whole_and_refuses_other_folders(tmp_path: Path) -> None:
+    graph = graph_for("classifier")
+    first, second = (make("classifier", random_state=seed).fit(graph) for seed in (0, 1))
+    first.save(tmp_path / "m")
+    second.save(tmp_path / "m")
+    check_same(second, GrafenneClassifier.load(tmp_path / "m"), graph)
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+    (tmp_path / "m" / "notes.txt").write_text("mine")
+    with pytest.raises(DataError, match=r"notes\.txt"):
+        first.save(tmp_path / "m")
+    check_same(second, GrafenneClassifier.load(tmp_path / "m"), graph)
+    with pytest.raises(NotFittedError):
+        make("classifier").save(tmp_path / "n")
+
+
+def test_what_cannot_be_saved_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+    graph = graph_for("classifier", nodes=6).with_labels([("a", 1), ("b", 2)] * 3)
+    with pytest.raises(ParameterError, match=r"\('a', 1\)"):
+        make("classifier", epochs=1).fit(graph).save(tmp_path / "m")
+    ids = FeatureGraph.from_arrays([(0, 1), (1, 2), (2, 3)], 1, labels=["a", "b", "a"])
+    with pytest.raises(ParameterError, match=r"\(\d, \d\) is neither"):
+        make("classifier", epochs=1, labels_as_features=True).fit(ids).save(tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- damaged files ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    folder = tmp_path_factory.mktemp("models") / "m"
+    make("classifier", epochs=1, labels_as_features=True).fit(graph_for("classifier")).save(folder)
+    return {name: (folder / name).read_bytes() for name in (ABOUT, WEIGHTS)}
+
+
+def edit(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    about = json.loads((folder / ABOUT).read_text())
+    change(about)
+    (folder / ABOUT).write_text(json.dumps(about))
+
+
+def setting(name: str, value: Any) -> Callable[[Path], None]:
+    return lambda folder: edit(folder, lambda about: about["settings"].update({name: value}))
+
+
+def entry(name: str, value: Any) -> Callable[[Path], None]:
+    return lambda folder: edit(folder, lambda about: about.update({name: value}))
+
+
+def weights(change: Callable[[dict[str, torch.Tensor]], object]) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        tensors = load_file(folder / WEIGHTS)
+        change(tensors)
+        save_file(tensors, folder / WEIGHTS)
+
+    return damage
+
+
+def cut(folder: Path) -> None:
+    whole = (folder / WEIGHTS).read_bytes()
+    (folder / WEIGHTS).write_bytes(whole[: len(whole) // 2])
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no text": (lambda folder: (folder / ABOUT).unlink(), "not a saved model"),
+    "no weights": (lambda folder: (folder / WEIGHTS).unlink(), WEIGHTS),
+    "cut weights": (cut, WEIGHTS),
+    "empty weights": (lambda folder: (folder / WEIGHTS).write_bytes(b""), WEIGHTS),
+    "cut text": (lambda folder: (folder / ABOUT).write_text('{"format": 1,'), ABOUT),
+    "other text": (lambda folder: (folder / ABOUT).write_text("[1, 2]"), "does not describe"),
+    "deep text": (lambda folder: (folder / ABOUT).write_text("[" * 100_000), ABOUT),
+    "no utf-8": (lambda folder: (folder / ABOUT).write_bytes(b"\xff\xfe\xfa"), ABOUT),
+    "other format": (entry("format", 99), "format 99"),
+    "estimator": (entry("estimator", "GrafenneOracle"), "GrafenneOracle"),
+    "estimator of a wrong type": (entry("estimator", ["x"]), "unknown estimator"),
+    "huge width": (setting("width", 10**9), "does not fit"),
+    "enormous width": (setting("width", 10**40), "damaged"),
+    "other width": (setting("width", 16), "does not fit"),
+    "text as width": (setting("width", "wide"), "damaged"),
+    "huge number of layers": (setting("num_layers", 10**9), "num_layers"),
+    "more heads": (setting("heads", 3), "heads"),
+    "other mode": (setting("mode", "paper"), "does not fit"),
+    "no such mode": (setting("mode", "magic"), "magic"),
+    "no such backbone": (setting("backbone", "sagee"), "sagee"),
+    "no such pyg layer": (setting("backbone", "pyg:NoConv"), "NoConv"),
+    "pyg object that is no layer": (setting("backbone", "pyg:Linear"), "Linear"),
+    "other features": (setting("features", "name"), "does not fit"),
+    "no such features": (setting("features", "magic"), "magic"),
+    "given without vectors": (setting("features", "given"), "damaged"),
+    "no settings": (lambda folder: edit(folder, lambda about: about.pop("settings")), "settings"),
+    "settings of a wrong type": (entry("settings", 3), "damaged"),
+    "names too few": (entry("features", ["f0"]), "does not fit"),
+    "names twice": (entry("features", ["f0"] * 6), "f0"),
+    "classes too many": (entry("classes", ["a", "b", "c"]), "does not fit"),
+    "scaler": (entry("scaler", {"method": "standard"}), "scaling is damaged"),
+    "history": (entry("history", {"epoch": 1}), "damaged"),
+    "shown nodes": (entry("label_features", {"nodes": ["n0"]}), "shown labels"),
+    "not finite": (
+        weights(lambda tensors: tensors["network.head.bias"].fill_(float("nan"))),
+        "not finite in network.head.bias",
+    ),
+    "other shape": (
+        weights(lambda tensors: tensors.update({"network.head.bias": torch.zeros(7)})),
+        r"network\.head\.bias should be float32 of shape \[2\], found float32 of shape \[7\]",
+    ),
+    "other type": (
+        weights(lambda tensors: tensors.update({"network.head.bias": torch.zeros(2).double()})),
+        "found float64",
+    ),
+    "tensor missing": (
+        weights(lambda tensors: tensors.pop("network.head.bias")),
+        "found absent",
+    ),
+    "tensor too many": (
+        weights(lambda tensors: tensors.update({"network.more": torch.zeros(2)})),
+        "should be absent",
+    ),
+    "labels out of range": (
+        weights(lambda tensors: tensors["label_codes"].fill_(5)),
+        "not among the classes",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_damaged_model_is_one_clear_error(
+    name: str, saved: dict[str, bytes], tmp_path: Path
+) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    for part, content in saved.items():
+        (folder / part).write_bytes(content)
+    GrafenneClassifier.load(folder)
+    damage, message = DAMAGES[name]
+    damage(folder)
+    with pytest.raises(ModelFileError, match=message) as caught:
+        GrafenneClassifier.load(folder)
+    text = str(caught.value)
+    assert "\n" not in text
+    assert text.endswith(".")
+
+
+def test_a_missing_folder_and_another_kind_are_told(tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match="nowhere is not a saved model"):
+        GrafenneClassifier.load(tmp_path / "nowhere")
+    make("classifier", epochs=1).fit(graph_for("classifier")).save(tmp_path / "m")
+    with pytest.raises(ModelFileError, match="holds a GrafenneClassifier, not a GrafenneRegressor"):
+        GrafenneRegressor.load(tmp_path / "m")
