@@ -27,6 +27,8 @@ $(INSTALLED): pyproject.toml constraints.txt
 demo: $(INSTALLED)
 	$(BIN)/grafenne demo --out demo
 
+# The tests' graphs are tiny: more threads would only wait for each other.
+test: export OMP_NUM_THREADS ?= 1
 test: $(INSTALLED)
 	$(BIN)/python -m pytest
 

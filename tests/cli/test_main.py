@@ -60,7 +60,7 @@ def test_the_shell_can_complete_commands() -> None:
     [
         (["trian"], ["trian", "'train'"]),
         (["train", "--epoch", "3"], ["--epoch", "--epochs"]),
-        (["train", "--epochs", "many"], ["--epochs", "many"]),
+        (["train", "--epochs", "many"], ["--epochs", "integer"]),
         (["describe", "coraa"], ["coraa", "Did you mean 'cora'?"]),
         (["describe", "no/such/folder"], ["no/such/folder"]),
         (["describe", "debian-mini", "--release", "trixi"], ["trixi", "Did you mean 'trixie'?"]),

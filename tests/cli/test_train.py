@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from grafenne import FeatureGraph, GrafenneClassifier
+from grafenne.training.node_objective import NodeObjective
 from tests.cli.conftest import Run
 
 QUICK = ("--epochs", "4", "--width", "8")
@@ -70,11 +71,17 @@ def test_numbers_call_for_regression(run: Run, tmp_path: Path) -> None:
         pd.DataFrame({"node": range(40), "feature": "x", "value": values}),
         labels=dict(enumerate((3 * values + 0.5).tolist())),
     ).write(tmp_path / "numbers")
-    found = run("train", tmp_path / "numbers", *QUICK, "--json").json
+    model = tmp_path / "model"
+    found = run("train", tmp_path / "numbers", *QUICK, "--json", "--out", model).json
     assert found["task"] == "regression"
     assert found["test_mae"] > 0
     assert found["test_rmse"] >= found["test_mae"]
     assert "test_r2" in found
+    assert run("predict", model, tmp_path / "numbers", "--out", tmp_path / "p.csv").code == 0
+    frame = pd.read_csv(tmp_path / "p.csv")
+    assert list(frame.columns) == ["node", "value"]
+    assert list(frame["node"]) == list(range(40))
+    assert run("evaluate", model, tmp_path / "numbers", "--json").json["nodes"] == 40
 
 
 def test_links_are_judged_by_ranking(run: Run, tables: Path) -> None:
@@ -142,41 +149,60 @@ def test_unlabelled_tables_cannot_be_trained_on(run: Run, newer_tables: Path) ->
     assert "label" in ran.err
 
 
-def test_ctrl_c_keeps_the_state_and_the_same_command_goes_on(tables: Path, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_the_state_of_the_run(run: Run, tables: Path, tmp_path: Path) -> None:
     out = tmp_path / "model"
-    command = [
-        sys.executable, "-m", "grafenne", "train", str(tables), "--out", str(out),
-        "--width", "8", "--patience", "100000", "--epochs",
-    ]  # fmt: skip
-    endless = [*command, "100000"]
+    arguments = ["train", str(tables), "--out", str(out), "--width", "8", "--patience", "100000"]
     running = subprocess.Popen(
-        endless, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+        [sys.executable, "-m", "grafenne", *arguments, "--epochs", "100000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert running.stderr is not None
-    told = ""
-    while "epoch" not in told:  # the first line of progress: training is under way
-        line = running.stderr.readline()
-        assert line, told
-        told += line
+    while "epoch" not in (line := running.stderr.readline()):  # training is under way
+        assert line
     running.send_signal(signal.SIGINT)
-    out_text, err_text = running.communicate(timeout=60)
+    told, complaint = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert out_text == ""
-    assert "same command" in err_text
-    assert (tmp_path / "model.checkpoint").is_dir()
+    assert told == ""
+    assert "same command" in complaint
     assert not out.exists()
+    state = tmp_path / "model.checkpoint" / "checkpoint.json"
+    assert len(json.loads(state.read_text())["history"]["epochs"]) > 1
 
-    # Another run's checkpoint is refused, unless it may go.
-    other = subprocess.run([*command, "3"], capture_output=True, text=True)
-    assert other.returncode == 2
-    assert "--fresh" in other.stderr
-    again = subprocess.Popen(endless, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    assert again.stderr is not None
-    lines = [again.stderr.readline() for _ in range(2)]
-    again.kill()
-    again.communicate()
-    assert any("Going on from the checkpoint" in line for line in lines)
-    fresh = subprocess.run([*command, "3", "--fresh"], capture_output=True, text=True)
-    assert fresh.returncode == 0
+    # It belongs to that run alone; another one refuses it unless it may be thrown away.
+    other = run(*arguments, "--epochs", 3)
+    assert other.code == 2
+    assert "--fresh" in other.err
+    assert state.exists()
+    assert run(*arguments, "--epochs", 3, "--fresh").code == 0
     assert out.is_dir()
-    assert not (tmp_path / "model.checkpoint").exists()
+    assert not state.exists()
+
+
+def test_the_same_command_goes_on_where_it_stopped(
+    run: Run, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("train", tables, "--epochs", 12, "--width", 8, "--json", "--out")
+    whole = run(*arguments, tmp_path / "whole").json
+    count = 0
+    ordinary = NodeObjective.validate
+
+    def interrupted(objective: NodeObjective) -> tuple[float, float]:
+        nonlocal count
+        count += 1
+        if count == 6:
+            raise KeyboardInterrupt
+        return ordinary(objective)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(NodeObjective, "validate", interrupted)
+        stopped = run(*arguments, tmp_path / "parts")
+    assert stopped.code == 130
+    assert stopped.out == ""
+    again = run(*arguments, tmp_path / "parts")
+    assert "checkpoint" in again.err
+    assert again.json["epochs"] == 12
+    assert again.json["val_accuracy"] == whole["val_accuracy"]
+    one, other = (tmp_path / name / "model.safetensors" for name in ("whole", "parts"))
+    assert one.read_bytes() == other.read_bytes()

@@ -23,12 +23,12 @@ def demo(
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of everything random.")] = 0,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
-    threads: ThreadsOption = None,
+    threads: ThreadsOption = 1,
 ) -> None:
     """Train on one Debian release, predict packages that are new in the next ones, explain one.
 
     Everything comes with the package; nothing is downloaded. Writes report.html, predictions.csv
-    and the folder model.
+    and the folder model. One thread is enough for data of this size.
     """
     if out.exists() and not out.is_dir():
         raise DataError(f"Cannot write the folder {out}: a file of that name exists.")

@@ -170,7 +170,8 @@ def _explanation(story: Story) -> str:
     return (
         f"<h2>Why {escape(str(told.node))}?</h2>\n<p>Predicted as "
         f"<b>{escape(str(told.prediction))}</b>{sure}; it is in "
-        f"<b>{escape(story.explained_truth)}</b>. Each bar is how much the log-odds of the "
+        f"<b>{escape(story.explained_truth)}</b>. (Chosen among a few because its features say "
+        f"most.) Each bar is how much the log-odds of the "
         f"prediction fall when that feature or dependency is taken away.</p>\n"
         f"<p><b>Features</b></p>\n{_bars(told.features, strongest)}\n"
         f"<p><b>Packages it is joined to</b></p>\n{_bars(told.neighbours, strongest)}"

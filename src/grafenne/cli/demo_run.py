@@ -137,9 +137,8 @@ def run_demo(
         steps.append(measure(model, graph, release, new, learnt, known))
         if predictions is None:
             predictions = predict_new(model, graph, new, known)
-            node = telling_node(predictions, graph)
-            explanation = model.explain(graph, node, top=8)
-            truth = str(graph.label_of(node))
+            explanation = telling_explanation(model, graph, predictions)
+            truth = str(graph.label_of(explanation.node))
         if update is not None:
             model = update(model, graph, delta)
     if predictions is None:
@@ -219,15 +218,21 @@ def predict_new(
     return frame
 
 
-def telling_node(predictions: pd.DataFrame, graph: FeatureGraph) -> Hashable:
-    """A correct prediction, fairly sure, for a package with unseen features and dependencies."""
+def telling_explanation(
+    model: GrafenneClassifier, graph: FeatureGraph, predictions: pd.DataFrame
+) -> Explanation:
+    """Of a few right and fairly sure predictions, the one whose features say most.
+
+    Only packages with unseen features and dependencies come into question, as long as there are
+    any.
+    """
     joined = predictions["node"].map(lambda node: len(graph.neighbors(node)) >= 3)
     strange = predictions["unseen_features"] != ""
     good = predictions[predictions["correct"] & strange & joined]
     chosen = good if len(good) else predictions
-    closest = int((chosen["probability"] - 0.9).abs().to_numpy().argmin())
-    node: Hashable = chosen["node"].iloc[closest]
-    return node
+    order = (chosen["probability"] - 0.9).abs().to_numpy().argsort(kind="stable")
+    told = [model.explain(graph, chosen["node"].iloc[int(place)], top=8) for place in order[:4]]
+    return max(told, key=lambda one: max((part.contribution for part in one.features), default=0))
 
 
 def write_predictions(story: Story, path: Path) -> None:

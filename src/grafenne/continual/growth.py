@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -13,10 +13,12 @@ from torch import Tensor, nn
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError
 from grafenne.nn.features import LearnedFeatures
-from grafenne.training.label_features import FeaturesAndLabels
+from grafenne.tasks.classification import NodeClassification
+from grafenne.training.label_features import FeaturesAndLabels, LabelFeatures
 
 if TYPE_CHECKING:
     from grafenne.allotrope import AllotropicGraph
+    from grafenne.continual.context import UpdateContext
     from grafenne.data.feature_graph import FeatureGraph
     from grafenne.training.node_objective import NodeNetwork
 
@@ -110,6 +112,55 @@ def new_class_names(
     return names
 
 
+def grow_model(context: UpdateContext, new_names: list[Hashable]) -> None:
+    """Room for new classes, for labels that are known now, and for new features."""
+    learner, network = context.learner, context.network
+    rows: RowMap = {}
+    if isinstance(learner.task_, NodeClassification):
+        classes = [*learner.task_.classes, *new_names]
+        learner.task_ = _task(learner, classes, context)
+        learner.classes_ = np.array([*classes, None], dtype=object)[:-1]
+        rows.update(grow_head(network, len(classes)))
+        shown: LabelFeatures | None = getattr(learner, "label_features_", None)
+        if shown is not None:
+            learner.label_features_ = _shown_labels(shown, classes, context)
+            rows.update(grow_labels(network, learner.label_features_.names))
+    rows.update(_grow_features(context))
+    context.rows = rows
+
+
+def _task(learner: Any, classes: list[Hashable], context: UpdateContext) -> NodeClassification:
+    codes = NodeClassification(classes).targets(context.after).numpy()[context.train]
+    counts = np.bincount(codes[codes >= 0], minlength=len(classes))
+    return NodeClassification(classes, learner.class_weight, counts)
+
+
+def _shown_labels(
+    shown: LabelFeatures, classes: list[Hashable], context: UpdateContext
+) -> LabelFeatures:
+    """The labels shown so far and those of the training nodes of now."""
+    codes = dict(zip(shown.nodes, shown.codes.tolist(), strict=True))
+    targets = context.learner.task_.targets(context.after).numpy()[context.train]
+    codes.update(zip(context.after.nodes.take(context.train), targets.tolist(), strict=True))
+    present = [node for node in codes if node in context.after.nodes]
+    return LabelFeatures(classes, present, np.array([codes[n] for n in present], dtype=np.int64))
+
+
+def _grow_features(context: UpdateContext) -> RowMap:
+    learner = context.learner
+    known = Vocabulary(learner.feature_names_in_.tolist(), kind="feature")
+    names = known.extended(context.after.features)
+    learner.feature_names_in_ = np.array(list(names), dtype=object)
+    learner.n_features_in_ = len(names)
+    shown: LabelFeatures | None = getattr(learner, "label_features_", None)
+    separate = hasattr(context.network.encoder.features, "inner")
+    if shown is not None and not separate:
+        names = names.extended(shown.names)
+    if names == context.prepared.features:
+        names = context.prepared.features
+    return grow_features(context.network, names, context.prepared)
+
+
 def _appended(known: int, count: int) -> NDArray[np.int64]:
     rows = np.arange(count)
     rows[known:] = -1
@@ -117,5 +168,5 @@ def _appended(known: int, count: int) -> NDArray[np.int64]:
 
 
 def _with_mean_rows(tensor: Tensor, count: int) -> Tensor:
-    mean = tensor.mean(dim=0, keepdim=True) if len(tensor) else tensor.new_zeros(1, *tensor.shape[1:])
+    mean = tensor.sum(dim=0, keepdim=True) / max(len(tensor), 1)
     return torch.cat((tensor, mean.expand(count - len(tensor), *tensor.shape[1:])))

@@ -21,6 +21,8 @@ from grafenne.errors import ParameterError
 
 if TYPE_CHECKING:
     from grafenne.data.feature_graph import FeatureGraph
+    from grafenne.estimators.node_estimator import GrafenneNodeEstimator
+    from grafenne.training.label_features import LabelFeatures
 
 Fractions = tuple[float, float, float]
 
@@ -70,7 +72,7 @@ class StreamSplit:
         fractions: Shares of train, validation and test.
         seed: Seed of the hash.
         first: The split of the first snapshot, if it is not to be hashed.
-        first_nodes: The node ids whose positions ``first`` holds.
+        first_nodes: The nodes of the first snapshot; needed with the two around it.
         new_fractions: Other shares for nodes that are not in ``first_nodes``, for instance
             ``(0.1, 0.1, 0.8)`` where few of the new nodes are ever labelled.
     """
@@ -83,17 +85,15 @@ class StreamSplit:
 
     def __call__(self, graph: FeatureGraph) -> Split:
         """The split of a snapshot: its labelled nodes."""
+        ids = graph.nodes
         if self.first is not None and self.first_nodes is not None:
-            old = known_parts(self.first, self.first_nodes, graph.nodes)
-            hashed = np.flatnonzero(self.first_nodes.find(graph.nodes) < 0)
+            parts = known_parts(self.first, self.first_nodes, ids)
         else:
-            old, hashed = np.full(graph.num_nodes, NONE), np.arange(graph.num_nodes)
-        fractions = self.fractions
-        parts = old.copy()
-        parts[hashed] = stable_parts(graph.nodes.take(hashed), fractions, self.seed)
-        if self.new_fractions is not None and self.first_nodes is not None:
-            new = np.flatnonzero(self.first_nodes.find(graph.nodes) < 0)
-            parts[new] = stable_parts(graph.nodes.take(new), self.new_fractions, self.seed)
+            parts = stable_parts(ids, self.fractions, self.seed)
+        if self.first_nodes is not None:
+            new = np.flatnonzero(self.first_nodes.find(ids) < 0)
+            fractions = self.new_fractions or self.fractions
+            parts[new] = stable_parts(ids.take(new), fractions, self.seed)
         return split_of_parts(parts, graph)
 
 
@@ -110,3 +110,31 @@ def split_of_parts(parts: NDArray[np.int64], graph: FeatureGraph) -> Split:
     """The split of the labelled nodes with these parts."""
     known = np.zeros(graph.num_nodes, dtype=bool) if graph.labels is None else graph.labels.known
     return Split(*(np.flatnonzero(known & (parts == code)) for code in (TRAIN, VALIDATION, TEST)))
+
+
+def split_after(
+    estimator: GrafenneNodeEstimator, before: FeatureGraph, after: FeatureGraph, split: Split | None
+) -> Split:
+    """The split of the graph after the change: known nodes keep their part, others are hashed."""
+    if split is not None:
+        return estimator._make_split(after, split)
+    known: Split | None = getattr(estimator, "split_", None)
+    nodes: Vocabulary | None = getattr(estimator, "split_nodes_", None)
+    parts = np.full(after.num_nodes, NONE)
+    if known is not None and nodes is not None:
+        parts = known_parts(known, nodes, after.nodes)
+        labelled = np.zeros(before.num_nodes + 1, dtype=bool)
+        if before.labels is not None:
+            labelled[:-1] = before.labels.known
+        undecided = (parts == NONE) & ~labelled[before.nodes.find(after.nodes)]
+    else:
+        shown: LabelFeatures | None = getattr(estimator, "label_features_", None)
+        if shown is not None:
+            found = after.nodes.find(shown.nodes)
+            parts[found[found >= 0]] = TRAIN
+        undecided = parts == NONE
+    new = np.flatnonzero(undecided)
+    share = float(estimator.validation_share)
+    seed = int(estimator.random_state)
+    parts[new] = stable_parts(after.nodes.take(new), (1 - share, share, 0.0), seed)
+    return split_of_parts(parts, after)

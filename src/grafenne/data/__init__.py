@@ -1,0 +1,1 @@
+"""Feature graphs: what they hold, where they come from, and how they change."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import uuid
@@ -55,20 +56,35 @@ def atomic_folder(
     try:
         beside.mkdir(parents=True)
         yield beside
-        if final.exists():
-            os.replace(final, old)
-        try:
+        if not final.exists():
             os.replace(beside, final)
-        except OSError:
-            if old.exists():
+        elif not _exchange(beside, final):
+            os.replace(final, old)
+            try:
+                os.replace(beside, final)
+            except OSError:
                 os.replace(old, final)
-            raise
+                raise
     except OSError as error:
         raise _cannot_write(final, error) from None
     finally:
         shutil.rmtree(beside, ignore_errors=True)
         if final.exists():
             shutil.rmtree(old, ignore_errors=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swaps two folders in one step, where the system can; else nothing happens.
+
+    Renaming the old folder away and the new one in takes two steps, and a process killed between
+    them would leave neither. Linux can do both in one.
+    """
+    here, swap = -100, 2  # AT_FDCWD and RENAME_EXCHANGE
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    return bool(rename(here, os.fsencode(one), here, os.fsencode(other), swap) == 0)
 
 
 def _beside(final: Path) -> Path:

@@ -64,6 +64,8 @@ class FeatureGraph(Conversions):
         self.feature_edges = (
             feature_edges if feature_edges is not None else EdgeList.empty(len(features))
         )
+        if self.feature_edges.directed:
+            raise DataError("Edges among features have no direction.")
         sizes: dict[str, tuple[int, ...]] = {
             "nodes": (len(nodes), values.num_nodes, self.edges.size),
             "features": (len(features), values.num_features, self.feature_edges.size),

@@ -100,9 +100,9 @@ class Labels:
 
     def take(self, positions: NDArray[np.int64]) -> Labels:
         """The labels of the nodes at ``positions``; -1 stands for a node without label."""
-        missing = np.nan if self.kind == "number" else -1
-        values = np.where(positions >= 0, self.values[positions], missing)
-        return Labels(self.kind, values.astype(self.values.dtype), self.classes)
+        values = self.values[positions].copy()
+        values[positions < 0] = np.nan if self.kind == "number" else -1
+        return Labels(self.kind, values, self.classes)
 
 
 def plain(value: Any) -> Any:

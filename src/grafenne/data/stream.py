@@ -21,8 +21,10 @@ class GraphStream:
     needs no more memory than two graphs; iterating twice gives the same twice.
 
     Example:
+        >>> before = stream.first
         >>> for delta, graph in stream.steps():
-        ...     model.update(graph, delta)
+        ...     model.update(before, delta, after=graph)
+        ...     before = graph
 
     Args:
         first: The graph at the beginning.

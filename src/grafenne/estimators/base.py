@@ -98,6 +98,10 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
             feature_edges: Whether edges among features carry messages.
         """
 
+    def _count_bare_layers(self) -> int:
+        """How many of the encoder's layers have no weights."""
+        return 0
+
     def _train(
         self,
         objective: Objective,
@@ -151,8 +155,12 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
         return prepared
 
     def _see(self, graph: FeatureGraph) -> FeatureGraph:
-        """The graph as the network sees it: scaled values."""
+        """The graph as the network sees it."""
         check_graph(graph)
+        return self._scale(graph)
+
+    def _scale(self, graph: FeatureGraph) -> FeatureGraph:
+        """The graph with the values that the network sees."""
         return self.scaler_.transform(graph)
 
     def _fit_scaler(self, graph: FeatureGraph, train: NDArray[np.int64]) -> None:
@@ -245,7 +253,7 @@ class GrafenneEstimator(NetworkEstimator):
     heads: int = 1
     normalisation: str = "layer"
     skip: bool = True
-    feature_dropout: float = 0.7
+    feature_dropout: float | None = None
     feature_edges: bool = True
     batch_size: int | None = None
     neighbours: Any = None
@@ -255,7 +263,10 @@ class GrafenneEstimator(NetworkEstimator):
     def _build_network(self, graph: AllotropicGraph) -> nn.Module:
         features = self._make_features(self.features, graph.features)
         links = self.feature_edges and len(graph.feature_adjacency) > 0
-        return self._make_network(self._encoder(features, links))
+        encoder = self._encoder(features, links)
+        if self.feature_dropout is None:
+            encoder.feature_dropout.rate = fitting_feature_dropout(graph)
+        return self._make_network(encoder)
 
     def _rebuild_network(self, kind: Any, names: Vocabulary, feature_edges: bool) -> nn.Module:
         features = self._make_features(kind, names)
@@ -284,7 +295,7 @@ class GrafenneEstimator(NetworkEstimator):
             normalisation=self.normalisation,
             skip=self.skip,
             dropout=self.dropout,
-            feature_dropout=self.feature_dropout,
+            feature_dropout=self.feature_dropout or 0.0,
             feature_edges=feature_edges,
         )
 
@@ -300,6 +311,18 @@ class GrafenneEstimator(NetworkEstimator):
             feature_edges=self.feature_edges,
             seed=bits.generator(),
         )
+
+
+def fitting_feature_dropout(graph: AllotropicGraph) -> float:
+    """The share of feature values to hide in training when the user does not say.
+
+    So much that about four features of an average node with any stay, at most 0.8. On validation
+    data, hiding most was best for the 18 and 32 words of a Cora or CiteSeer paper and worst for
+    the 5 of an Actor page.
+    """
+    counts = graph.incidence.counts
+    mean = float(counts.sum()) / max(int((counts > 0).sum()), 1)
+    return min(max(1 - 4 / max(mean, 1e-9), 0.0), 0.8)
 
 
 def check_graph(graph: object) -> None:

@@ -117,7 +117,7 @@ class GrafenneClassifier(NodeClassifier, GrafenneNodeEstimator):
         skip: Whether the first phase 1 and every layer reach the output directly.
         dropout: Share of hidden values dropped in training.
         feature_dropout: Share of feature values hidden in training, which prepares for nodes
-            with few of them.
+            with few of them; by default so many that an average node keeps about four.
         feature_edges: Whether edges among features, if there are any, carry messages.
         scaling: ``standard``, ``robust`` or ``none``, per feature.
         direction: Which way messages run along directed edges: ``both``, ``in``, ``out``.

@@ -158,5 +158,5 @@ class GrafenneLinkPredictor(LinkPredictor, GrafenneEstimator):
     """
 
     dropout: float = 0.0
-    feature_dropout: float = 0.5
+    feature_dropout: float | None = 0.5
     validation_share: float = 0.1

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -26,6 +26,10 @@ from grafenne.ops import RandomBits
 from grafenne.training.identity import data_checksum
 from grafenne.training.label_features import FeaturesAndLabels, LabelFeatures
 from grafenne.training.node_objective import NodeNetwork, NodeObjective
+
+if TYPE_CHECKING:
+    from grafenne.continual.strategies import Strategy
+    from grafenne.data.delta import GraphDelta
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -93,7 +97,7 @@ class NodeEstimator(NetworkEstimator):
                 targets.numpy()[np.concatenate((split.train, split.validation))],
             ),
         )
-        self.network_, self.split_ = network, split
+        self.network_, self.split_, self.split_nodes_ = network, split, graph.nodes
         return self
 
     def _make_split(self, graph: FeatureGraph, split: Split | None) -> Split:
@@ -136,6 +140,63 @@ class GrafenneNodeEstimator(NodeEstimator, GrafenneEstimator):
             return super()._make_features(kind, names)
         others = Vocabulary(names[: len(names) - len(shown.names)], kind="feature")
         return FeaturesAndLabels(super()._make_features(kind, others), shown.names)
+
+    def update(
+        self,
+        graph: FeatureGraph,
+        change: GraphDelta | FeatureGraph,
+        *,
+        strategy: str | Strategy = "ewc",
+        after: FeatureGraph | None = None,
+        split: Split | None = None,
+        states: str = "auto",
+        new_classes: str = "grow",
+        seed: int | None = None,
+        **options: Any,
+    ) -> Self:
+        """Brings the fitted model up to date with a graph that has changed.
+
+        >>> model.update(graph, delta, strategy="ewc")
+        >>> model.predict(graph.apply(delta))
+
+        The scaling stays that of ``fit``; new features and, if they may, new classes get their
+        own parameters. An update that fails leaves the model as it was.
+
+        Args:
+            graph: The graph before the change.
+            change: What changed, or the graph after the change.
+            strategy: A name from :data:`grafenne.continual.STRATEGIES`, or a strategy. A name
+                that was used in the last update goes on with what that one remembered.
+            after: ``graph.apply(change)``, if it is at hand.
+            split: The split of the graph after the change. Without it nodes keep their part, and
+                a node whose label becomes known gets one by a hash of its id:
+                ``validation_share`` of them validate, the others train. A model that was loaded
+                from a file does not know its split and takes all labelled nodes as new.
+            states: ``exact`` trains by passes over the whole graph, ``fixed`` by passes over the
+                neighbourhood of the nodes trained on, with the features' states held; ``auto``
+                leaves it to the strategy.
+            new_classes: ``grow`` adds the classes that training nodes bring; ``error`` refuses.
+            seed: Seed of the update; ``random_state`` by default. Each update of a model draws
+                other numbers from it.
+            options: Settings of a strategy given by name: ``epochs``, ``penalty``, ….
+        """
+        from grafenne.continual.update import update_estimator
+
+        self._check_fitted()
+        check_graph(graph)
+        update_estimator(
+            self,
+            graph,
+            change,
+            strategy=strategy,
+            after=after,
+            split=split,
+            states=states,
+            new_classes=new_classes,
+            seed=seed,
+            **options,
+        )
+        return self
 
     def explain(self, graph: FeatureGraph, node: Hashable, *, top: int | None = 10) -> Explanation:
         """Which features and which neighbours decided the prediction for a node, by name.

@@ -49,6 +49,8 @@ def check_parameters(estimator: NetworkEstimator) -> None:
             _check_count(name, settings[name])
     for name in _present(SHARES, settings):
         value = settings[name]
+        if name == "feature_dropout" and value is None:
+            continue
         if not (isinstance(value, Real) and 0 <= float(value) < 1):
             raise ParameterError(f"{name} must be at least 0 and below 1, got {value!r}.")
     for name in _present(NAMES, settings):

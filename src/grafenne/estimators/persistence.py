@@ -28,6 +28,7 @@ from grafenne.errors import GrafenneError, ModelFileError, ParameterError
 from grafenne.estimators.parameters import check_device
 from grafenne.estimators.registry import ESTIMATORS, estimator_kind, wrapper_kind
 from grafenne.nn.features import FeatureEmbedding, GivenFeatures, make_features
+from grafenne.ops import Dropout
 from grafenne.training.label_features import FeaturesAndLabels, LabelFeatures
 from grafenne.training.loop import History
 from grafenne.version import __version__
@@ -119,6 +120,7 @@ def _describe(estimator: NetworkEstimator) -> tuple[dict[str, Any], dict[str, Te
         "settings": settings,
         "features": [str(name) for name in estimator.feature_names_in_],
         "scaler": estimator.scaler_.to_dict(),
+        "feature_dropout": estimator.network_.encoder.feature_dropout.rate,
         "feature_edges": any("neighbour" in name and "node_to_feature" in name for name in tensors),
         "history": estimator.history_.to_dict(),
         "made": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -226,6 +228,7 @@ def _rebuild(about: dict[str, Any], folder: Path, overrides: dict[str, Any]) -> 
     tensors = _read_tensors(folder)
     wanted = network.state_dict()
     network.load_state_dict({name: tensors[f"network.{name}"] for name in wanted})
+    network.encoder.feature_dropout.rate = Dropout(about["feature_dropout"]).rate  # checked
     given = getattr(estimator, "features", None)
     if isinstance(given, str) and given == "given":
         table = dict(zip(about["given"], tensors["given"].numpy(), strict=True))
@@ -274,7 +277,7 @@ def _checked_network(
     """An untrained network, built only if the file really holds weights of its shape."""
     stored = {name: form for name, form in header.items() if name.startswith("network.")}
     layers = {found[1] for name in stored if (found := _LAYER.match(name))}
-    if len(layers) != estimator.num_layers:
+    if len(layers) + estimator._count_bare_layers() != estimator.num_layers:
         raise ModelFileError(
             f"{folder / WEIGHTS} does not fit {ABOUT}: num_layers is {estimator.num_layers!r}, "
             f"found {len(layers)} layers."

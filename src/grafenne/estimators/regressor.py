@@ -30,7 +30,7 @@ class GrafenneRegressor(GrafenneNodeEstimator):
     task_name: ClassVar[str] = "regression"
 
     dropout: float = 0.2
-    feature_dropout: float = 0.1
+    feature_dropout: float | None = 0.1
 
     def _make_task(self, graph: FeatureGraph, train: NDArray[np.int64]) -> NodeRegression:
         return NodeRegression.fitted(numeric_labels(graph)[train])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from grafenne.allotrope import AllotropicGraph
+from grafenne.nn.encoder import NodeEncoder
 from grafenne.nn.model import Grafenne
 from grafenne.ops import RandomBits, hashed_keep
 from grafenne.sampling import Sampler, iterate_batches
@@ -30,16 +31,17 @@ class NodeTask(Protocol):
 
 
 class NodeNetwork(nn.Module):
-    """GRAFENNE with a linear head per node.
+    """An encoder with a linear head per node.
 
     Args:
-        encoder: From a graph to node embeddings.
+        encoder: From a graph to node embeddings: GRAFENNE or another
+            :class:`~grafenne.nn.encoder.NodeEncoder`.
         output_width: Number of outputs per node.
     """
 
-    def __init__(self, encoder: Grafenne, output_width: int) -> None:
+    def __init__(self, encoder: Grafenne | NodeEncoder, output_width: int) -> None:
         super().__init__()
-        self.encoder = encoder
+        self.encoder: Any = encoder
         self.head = nn.Linear(encoder.output_width, output_width)
 
     def forward(self, graph: AllotropicGraph, keep: Tensor | None = None) -> Tensor:

@@ -1,0 +1,219 @@
+"""GCNMF: missing values as a mixture of Gaussians inside the first layer of a GCN."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from grafenne.allotrope import AllotropicGraph
+from grafenne.baselines.graph_network import make_last_convolution
+from grafenne.nn.encoder import NodeEncoder, kept_values
+from grafenne.nn.model import Encoded
+from grafenne.nn.node_to_node import GcnConvolution
+from grafenne.ops import Adjacency, Dropout, SparsePattern, sparse_product
+
+SMALLEST_VARIANCE = 1e-12
+"""Below this a sum counts as certain, and its expected ReLU is the ReLU."""
+
+
+def expected_relu(mean: Tensor, variance: Tensor) -> Tensor:
+    r"""E[ReLU(z)] for a Gaussian z, :math:`\sigma\,\phi(\mu/\sigma) + \mu\,\Phi(\mu/\sigma)`."""
+    uncertain = variance > SMALLEST_VARIANCE
+    spread = torch.where(uncertain, variance, 1).sqrt()
+    ratio = mean / spread
+    density = (-0.5 * ratio.square()).exp() / math.sqrt(2 * math.pi)
+    below = 0.5 * (1 + torch.erf(ratio / math.sqrt(2)))
+    return torch.where(uncertain, spread * density + mean * below, functional.relu(mean))
+
+
+class MixtureInput(nn.Module):
+    r"""The first layer: the expected activation of a GCN layer whose inputs are partly random.
+
+    A missing cell (v, f) is a Gaussian with mean :math:`\mu_{kf}` and variance
+    :math:`\sigma^2_{kf}` in component k, an observed one is its value with variance zero. Then
+    with the normalised adjacency :math:`\hat A` and a matrix W,
+
+    .. math:: H_v = \sum_k \gamma_{vk}\,
+        \mathrm{E}\,\mathrm{ReLU}\,\mathcal N\big((\hat A M_k W)_v,\;
+        ((\hat A \circ \hat A)\, S_k\, (W \circ W))_v\big)
+
+    where :math:`M_k, S_k` hold the means and variances of all cells, and :math:`\gamma` are the
+    mixture weights of the node given its observed cells. Missing cells are most cells, so
+    :math:`M_k W` is written as :math:`X W + 1 (\mu_k W) - O (\mu_k \circ W)` with the mask O of
+    observed cells: sparse products and no array of nodes x features. Where more than half of the
+    cells are observed, the missing ones are listed instead.
+
+    Args:
+        num_features: Number of input features.
+        width: Width of the result.
+        components: Number of Gaussians.
+    """
+
+    def __init__(self, num_features: int, width: int, components: int) -> None:
+        super().__init__()
+        self.components, self.width = components, width
+        self.weight = nn.Parameter(torch.empty(num_features, width))
+        self.bias = nn.Parameter(torch.zeros(width))
+        self.mixture = nn.Parameter(torch.zeros(components))
+        self.means = nn.Parameter(torch.zeros(components, num_features))
+        self.log_variances = nn.Parameter(torch.zeros(components, num_features))
+        nn.init.xavier_uniform_(self.weight)
+
+    def start(self, graph: AllotropicGraph, seed: int) -> None:
+        """Starts the mixture from clusters of the nodes, as the publication does from an EM fit.
+
+        Each component takes the mean and variance of a cluster's observed cells, smoothed
+        towards those of all nodes.
+        """
+        from scipy import sparse
+        from sklearn.cluster import MiniBatchKMeans
+
+        pattern = graph.incidence
+        data = graph.values.double().cpu().numpy()
+        indices, indptr = pattern.indices.cpu().numpy(), pattern.indptr.cpu().numpy()
+        matrix = sparse.csr_array((data, indices, indptr), shape=pattern.shape)
+        count = min(self.components, pattern.num_rows)
+        cluster = np.zeros(pattern.num_rows, dtype=np.int64)
+        if count > 1 and len(data):
+            model = MiniBatchKMeans(count, n_init=1, max_iter=10, random_state=seed)
+            cluster = model.fit(sparse.csr_matrix(matrix)).labels_.astype(np.int64)
+        size = (self.components, pattern.num_columns)
+        place = cluster[pattern.rows.cpu().numpy()] * size[1] + indices
+
+        def total(numbers: Any) -> Any:
+            return np.bincount(place, numbers, minlength=size[0] * size[1]).reshape(size)
+
+        observed, first, second = total(None), total(data), total(data**2)
+        overall = observed.sum(axis=0)
+        mean = first.sum(axis=0) / np.maximum(overall, 1)
+        square = second.sum(axis=0) / np.maximum(overall, 1)
+        means = (first + mean) / (observed + 1)  # one more cell of the overall kind
+        squares = (second + square) / (observed + 1)
+        variances = np.maximum(squares - means**2, 1e-4 * max(float(square.mean()), 1e-8))
+        shares = np.bincount(cluster, minlength=self.components) + 1.0
+        with torch.no_grad():
+            self.means.copy_(torch.from_numpy(means))
+            self.log_variances.copy_(torch.from_numpy(np.log(variances)))
+            self.mixture.copy_(torch.from_numpy(np.log(shares / shares.sum())))
+
+    def forward(self, graph: AllotropicGraph, keep: Tensor | None) -> Tensor:
+        """``[num_nodes, width]``, already through its ReLU."""
+        dtype, count = self.weight.dtype, self.components
+        values = kept_values(graph.edge_values(dtype), keep)
+        certain = sparse_product(graph.incidence, values, self.weight)  # X W
+        variances = self.log_variances.exp()
+        guesses = self.means.t().unsqueeze(2) * self.weight.unsqueeze(1)  # [features, k, width]
+        spreads = variances.t().unsqueeze(2) * self.weight.square().unsqueeze(1)
+        both = torch.cat((guesses.flatten(1), spreads.flatten(1)), dim=1)
+        missing = sum_over_missing(graph, both).view(-1, 2, count, self.width)
+        mean = (certain.unsqueeze(1) + missing[:, 0]).flatten(1)  # [nodes, k * width]
+        variance = missing[:, 1].clamp(min=0).flatten(1)
+        mean, variance = propagate(graph.adjacency, mean, variance)
+        mean = mean.view(-1, count, self.width) + self.bias
+        activation = expected_relu(mean, variance.view(-1, count, self.width))
+        shares = self.responsibilities(graph, variances)
+        return (activation * shares.unsqueeze(2)).sum(dim=1)
+
+    def responsibilities(self, graph: AllotropicGraph, variances: Tensor) -> Tensor:
+        """Mixture weights of each node given its observed cells, ``[num_nodes, components]``."""
+        values = graph.edge_values(self.weight.dtype)
+        squares = None if values is None else values.square()
+        precision = variances.reciprocal().t()  # [features, k]
+        scaled = self.means.t() * precision
+        constant = self.means.t() * scaled + self.log_variances.t()
+        apart = sparse_product(graph.incidence, squares, precision)
+        apart = apart - 2 * sparse_product(graph.incidence, values, scaled)
+        apart = apart + (constant.sum(dim=0) - sum_over_missing(graph, constant))
+        return torch.softmax(self.mixture.log_softmax(0) - 0.5 * apart, dim=1)
+
+
+def sum_over_missing(graph: AllotropicGraph, rows: Tensor) -> Tensor:
+    """Sum of a feature's row over the features that each node lacks, ``[num_nodes, width]``."""
+    missing = graph.once("missing cells", lambda: missing_cells(graph.incidence))
+    if missing is not None:
+        return sparse_product(missing, None, rows)
+    return rows.sum(dim=0) - sparse_product(graph.incidence, None, rows)
+
+
+def missing_cells(observed: SparsePattern) -> SparsePattern | None:
+    """The places of the missing cells where they are fewer than the observed ones."""
+    height, width = observed.shape
+    if 2 * observed.num_entries <= height * width:
+        return None
+    indptr, indices = observed.indptr.cpu().numpy(), observed.indices.cpu().numpy()
+    counts = torch.from_numpy(width - np.diff(indptr.astype(np.int64)))
+    step = max(1, 8_000_000 // max(width, 1))
+    places = [np.empty(0, dtype=np.int64)]
+    for top in range(0, height, step):
+        rows = min(step, height - top)
+        absent = np.ones((rows, width), dtype=bool)
+        part = slice(indptr[top], indptr[top + rows])
+        local = np.repeat(np.arange(rows), np.diff(indptr[top : top + rows + 1]))
+        absent[local, indices[part]] = False
+        places.append(np.nonzero(absent)[1])
+    starts = torch.cat((counts.new_zeros(1), counts.cumsum(0)))
+    return SparsePattern(starts, torch.from_numpy(np.concatenate(places)), width).to(
+        observed.device
+    )
+
+
+def propagate(adjacency: Adjacency, mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
+    """The normalised sums over neighbours of independent Gaussians: means and variances."""
+    pattern, dtype = adjacency.pattern, mean.dtype
+    degrees = adjacency.degrees(dtype) + 1
+    scale = torch.where(degrees > 0, degrees.clamp(min=1e-12).rsqrt(), 0)
+    weights = scale[pattern.rows.long()] * scale[pattern.indices.long()]
+    own = adjacency.edge_weights(dtype)
+    weights = weights if own is None else weights * own
+    loop = scale.square().unsqueeze(1)
+    mean = sparse_product(pattern, weights, mean) + loop * mean
+    variance = sparse_product(pattern, weights.square(), variance) + loop.square() * variance
+    return mean, variance
+
+
+class Gcnmf(NodeEncoder):
+    """A GCN whose first layer is :class:`MixtureInput` (Taguchi, Liu & Murata, "Graph
+    Convolutional Networks for Graphs Containing Missing Features", FGCS 2021).
+
+    With nothing missing it is a GCN.
+
+    Args:
+        num_features: Number of input features.
+        width: Width of the hidden states.
+        num_layers: Number of layers.
+        components: Number of Gaussians.
+        dropout: Share of hidden values dropped in training.
+        feature_dropout: Share of the observed values dropped in training.
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        *,
+        width: int = 64,
+        num_layers: int = 2,
+        components: int = 5,
+        dropout: float = 0.5,
+        feature_dropout: float = 0.5,
+    ) -> None:
+        super().__init__(width, width, feature_dropout)
+        layers: list[nn.Module] = [MixtureInput(num_features, width, components)]
+        layers += [GcnConvolution(width, width) for _ in range(num_layers - 2)]
+        if num_layers > 1:
+            layers.append(make_last_convolution("gcn", width, 1)[0])
+        self.layers = nn.ModuleList(layers)
+        self.dropout = Dropout(dropout)
+
+    def encode(self, graph: AllotropicGraph, keep: Tensor | None) -> Encoded:
+        """The layers one after another."""
+        state = self.layers[0](graph, keep)
+        for number, layer in enumerate(self.layers):
+            if number:
+                state = functional.relu(state) if number > 1 else state
+                state = layer(graph.adjacency, self.dropout(state))
+        return Encoded(state, [self.layers[0].weight])  # type: ignore[list-item]

@@ -1,0 +1,61 @@
+"""PaGNN: aggregation over the observed cells alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from grafenne.data.feature_graph import FeatureGraph
+from grafenne.data.values import FeatureValues
+from grafenne.errors import unknown_name
+from grafenne.impute.base import Neighbours, column_blocks, live_columns, neighbour_matrix
+from grafenne.impute.feature_propagation import symmetric_normalised
+
+VARIANTS = ("mean", "rescaled")
+
+
+def partial_aggregation(graph: FeatureGraph, variant: str = "mean") -> FeatureGraph:
+    r"""Each node's features as aggregated from the observed cells around it.
+
+    Jiang & Zhang, "Incomplete Graph Representation and Learning via Partial Graph Neural
+    Networks" (2020): with the normalised adjacency S of a GCN (loops included), the mask M of
+    observed cells and element-wise products and quotients,
+
+    .. math:: \text{mean: } (S (M \circ X)) \oslash (S M), \qquad
+        \text{rescaled: } (S 1) \circ (S (M \circ X)) \oslash (S M)
+
+    The first is the mean over the observed neighbours; the second keeps the size that a sum over
+    all neighbours would have had, so with nothing missing it is the aggregation of a GCN. A cell
+    that nobody around has stays absent. The result has no trained part and is computed once, a
+    few columns at a time; it holds only the cells that are not zero.
+
+    Args:
+        graph: The graph; its stored triples are the observed cells.
+        variant: ``mean`` or ``rescaled``.
+    """
+    if variant not in VARIANTS:
+        raise unknown_name("variant", variant, VARIANTS)
+    matrix = neighbour_matrix(graph, weighted=True)
+    loops = sparse.csr_array(sparse.eye_array(graph.num_nodes, format="csr"))
+    matrix = sparse.csr_array(matrix + loops)
+    matrix.sort_indices()
+    share = Neighbours(symmetric_normalised(matrix))
+    whole = share @ np.ones((graph.num_nodes, 1), dtype=np.float32)
+    parts = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
+    for columns, cells, observed in column_blocks(graph.values, live_columns(graph.values)):
+        seen = share @ observed.astype(np.float32)
+        gathered = np.divide(share @ cells, seen, out=np.zeros_like(cells), where=seen != 0)
+        if variant == "rescaled":
+            gathered *= whole
+        node, place = np.nonzero(gathered)
+        parts.append((node, columns[place], gathered[node, place]))
+    node, feature, value = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return graph.replace(
+        values=FeatureValues.build(
+            node,
+            feature,
+            value.astype(graph.values.data.dtype),
+            nodes=graph.nodes,
+            features=graph.features,
+        )
+    )

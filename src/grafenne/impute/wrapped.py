@@ -1,0 +1,271 @@
+"""An imputation in front of any estimator."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from typing_extensions import Self
+
+from grafenne.data.feature_graph import FeatureGraph
+from grafenne.data.split import Split
+from grafenne.errors import DataError, ModelFileError, NotFittedError, ParameterError
+from grafenne.estimators.base import NetworkEstimator, check_graph
+from grafenne.estimators.classifier import GrafenneClassifier
+from grafenne.estimators.link_predictor import GrafenneLinkPredictor, NodePairs
+from grafenne.estimators.node_estimator import NodeEstimator
+from grafenne.estimators.regressor import GrafenneRegressor
+from grafenne.impute.base import Imputer
+from grafenne.impute.registry import IMPUTERS, make_imputer
+from grafenne.tasks.links import EdgeSplit, split_edges
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ImputedEstimator(BaseEstimator):  # type: ignore[misc]
+    """Base of the estimators that fill a graph before another one sees it.
+
+    Args:
+        imputer: A name (see :func:`~grafenne.impute.make_imputer`) or an imputer.
+        estimator: The estimator behind it, GRAFENNE's by default.
+
+    Attributes:
+        estimator_: The fitted estimator.
+        imputer_: The imputer that was used.
+    """
+
+    imputer: Any = "feature-propagation"
+    estimator: Any = None
+
+    def _begin_fit(self) -> NetworkEstimator:
+        """A fresh inner estimator; an earlier fit is forgotten."""
+        imputer = make_imputer(self.imputer) if isinstance(self.imputer, str) else self.imputer
+        if not isinstance(imputer, Imputer):
+            raise ParameterError(f"imputer must be a name or an Imputer, got {imputer!r}.")
+        inner = self._default() if self.estimator is None else clone(self.estimator)
+        if not isinstance(inner, NetworkEstimator):
+            raise ParameterError(f"estimator must be an estimator of grafenne, got {inner!r}.")
+        self.__dict__.pop("_filled", None)
+        self.__dict__.pop("estimator_", None)
+        self.imputer_ = clone(imputer)
+        return inner
+
+    def _default(self) -> NetworkEstimator:
+        raise TypeError(f"{type(self).__name__} must define _default")
+
+    def _fill(self, graph: FeatureGraph) -> FeatureGraph:
+        """The filled graph; kept for the last one, so that asking twice costs once."""
+        check_graph(graph)
+        cached = self.__dict__.get("_filled")
+        if cached is not None and cached[0]() is graph:
+            return cached[1]  # type: ignore[no-any-return]
+        filled: FeatureGraph = self.imputer_.transform(graph)
+        self.__dict__["_filled"] = (weakref.ref(graph), filled)
+        return filled
+
+    @property
+    def _fitted(self) -> Any:
+        if "estimator_" not in self.__dict__:
+            raise NotFittedError(f"This {type(self).__name__} is not fitted yet; call fit first.")
+        return self.estimator_
+
+    @property
+    def network_(self) -> Any:
+        """The trained network."""
+        return self._fitted.network_
+
+    @property
+    def history_(self) -> Any:
+        """What happened in training."""
+        return self._fitted.history_
+
+    @property
+    def split_(self) -> Any:
+        """What was trained and validated on."""
+        return self._fitted.split_
+
+    @property
+    def num_parameters_(self) -> int:
+        """Number of trained numbers."""
+        return int(self._fitted.num_parameters_)
+
+    def embed(
+        self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None, *, of: str = "nodes"
+    ) -> NDArray[np.float32]:
+        """Embeddings of the inner estimator on the filled graph."""
+        embeddings: NDArray[np.float32] = self._fitted.embed(self._fill(graph), nodes, of=of)
+        return embeddings
+
+    # ---- keeping -----------------------------------------------------------------------------
+
+    def save(self, folder: Path | str) -> None:
+        """Writes the fitted model into a folder (safetensors and JSON)."""
+        from grafenne.estimators.persistence import save_estimator
+
+        inner, imputer = self._fitted, self.imputer_
+        if IMPUTERS.get(getattr(imputer, "name", "")) is not type(imputer):
+            raise ParameterError(f"Only imputers of grafenne can be saved, got {imputer!r}.")
+        about = {"name": imputer.name, "settings": imputer.get_params(deep=False)}
+        save_estimator(inner, folder, {"kind": type(self).__name__, "imputer": about})
+
+    @classmethod
+    def load(cls, folder: Path | str, **overrides: Any) -> Self:
+        """Reads a model that :meth:`save` wrote; see :meth:`NetworkEstimator.load`."""
+        from grafenne.estimators.persistence import load_estimator
+
+        model = load_estimator(folder, **overrides)
+        if not isinstance(model, cls):
+            raise ModelFileError(f"{folder} holds a {type(model).__name__}, not a {cls.__name__}.")
+        return model
+
+    @classmethod
+    def _unfold(cls, inner: NetworkEstimator, about: dict[str, Any]) -> Self:
+        """The wrapper around a loaded estimator."""
+        imputer = make_imputer(about["imputer"]["name"], **about["imputer"]["settings"])
+        model = cls(imputer=imputer, estimator=clone(inner))
+        model.imputer_, model.estimator_ = clone(imputer), inner
+        return model
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__().copy()
+        state.pop("_filled", None)  # kept for speed only, and tied to a graph that lives here
+        return state
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ImputedNodeEstimator(ImputedEstimator):
+    """Base of the imputed estimators that answer for nodes."""
+
+    def fit(
+        self,
+        graph: FeatureGraph,
+        split: Split | None = None,
+        *,
+        checkpoint: Path | str | None = None,
+    ) -> Self:
+        """Fills the graph and trains on it; see :meth:`GrafenneClassifier.fit`."""
+        inner: Any = self._begin_fit()
+        if not isinstance(inner, NodeEstimator):
+            raise ParameterError(f"{type(inner).__name__} does not answer for nodes.")
+        inner.fit(self._fill(graph), split, checkpoint=checkpoint)
+        self.estimator_ = inner
+        return self
+
+    def predict(self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None) -> NDArray[Any]:
+        """The prediction for each node, in the graph's order or that of ``nodes``."""
+        predicted: NDArray[Any] = self._fitted.predict(self._fill(graph), nodes)
+        return predicted
+
+    def evaluate(
+        self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None
+    ) -> dict[str, Any]:
+        """The metrics on the labelled nodes among ``nodes``."""
+        metrics: dict[str, Any] = self._fitted.evaluate(self._fill(graph), nodes)
+        return metrics
+
+    def score(self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None) -> float:
+        """The score of the inner estimator."""
+        return float(self._fitted.score(self._fill(graph), nodes))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ImputedClassifier(ImputedNodeEstimator):
+    """A classifier of nodes behind an imputation.
+
+    >>> ImputedClassifier(imputer="feature-propagation", estimator=GrafenneClassifier(width=32))
+
+    Args:
+        imputer: A name (see :func:`~grafenne.impute.make_imputer`) or an imputer.
+        estimator: The classifier behind it, :class:`GrafenneClassifier` by default.
+
+    Attributes:
+        estimator_: The fitted classifier.
+        imputer_: The imputer that was used.
+    """
+
+    def _default(self) -> NetworkEstimator:
+        return GrafenneClassifier()
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The class names, in the order of the probabilities' columns."""
+        names: NDArray[Any] = self._fitted.classes_
+        return names
+
+    def predict_proba(
+        self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None
+    ) -> NDArray[np.float64]:
+        """Probability of each class, ``[nodes, classes]``."""
+        probabilities: NDArray[np.float64] = self._fitted.predict_proba(self._fill(graph), nodes)
+        return probabilities
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ImputedRegressor(ImputedNodeEstimator):
+    """A regressor of nodes behind an imputation; parameters as in :class:`ImputedClassifier`."""
+
+    def _default(self) -> NetworkEstimator:
+        return GrafenneRegressor()
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ImputedLinkPredictor(ImputedEstimator):
+    """A link predictor behind an imputation; parameters as in :class:`ImputedClassifier`.
+
+    Edges are split before anything is filled in: values that spread along an edge would tell of
+    it.
+    """
+
+    def _default(self) -> NetworkEstimator:
+        return GrafenneLinkPredictor()
+
+    def fit(
+        self,
+        graph: FeatureGraph,
+        split: EdgeSplit | None = None,
+        *,
+        checkpoint: Path | str | None = None,
+    ) -> Self:
+        """Fills the split's training graph and trains; see :meth:`GrafenneLinkPredictor.fit`."""
+        inner: Any = self._begin_fit()
+        check_graph(graph)
+        if split is None:
+            share = inner.validation_share
+            split = split_edges(graph, inner.random_state, (1 - share, share, 0.0))
+        inner.fit(graph, self._fill_split(split), checkpoint=checkpoint)
+        self.estimator_ = inner
+        return self
+
+    def _fill_split(self, split: EdgeSplit) -> EdgeSplit:
+        if not isinstance(split, EdgeSplit):
+            raise DataError(f"An EdgeSplit is needed, got {type(split).__name__}.")
+        return replace(split, graph=self._fill(split.graph))
+
+    def decision_function(self, graph: FeatureGraph, pairs: NodePairs) -> NDArray[np.float64]:
+        """Log-odds that each pair of node ids is an edge, given the edges of ``graph``."""
+        scores: NDArray[np.float64] = self._fitted.decision_function(self._fill(graph), pairs)
+        return scores
+
+    def predict_proba(self, graph: FeatureGraph, pairs: NodePairs) -> NDArray[np.float64]:
+        """Probability that each pair of node ids is an edge."""
+        scores: NDArray[np.float64] = self._fitted.predict_proba(self._fill(graph), pairs)
+        return scores
+
+    def predict(self, graph: FeatureGraph, pairs: NodePairs) -> NDArray[np.bool_]:
+        """Whether each pair is more likely an edge than not."""
+        return self.decision_function(graph, pairs) > 0
+
+    def evaluate(self, split: EdgeSplit, part: str = "test") -> dict[str, float | int]:
+        """AUC, average precision and hits@k on a part of a split."""
+        fitted = self._fitted
+        metrics: dict[str, float | int] = fitted.evaluate(self._fill_split(split), part)
+        return metrics
+
+    def score(self, split: EdgeSplit) -> float:
+        """AUC on the test edges of a split and their negatives."""
+        return float(self.evaluate(split)["auc"])

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from grafenne import GrafenneClassifier, GrafenneRegressor, GraphDelta
+from grafenne.continual import STRATEGIES, Finetune
+from grafenne.errors import DataError, NotFittedError, ParameterError, UnknownNameError
+from tests.continual.cases import (
+    SMALL,
+    TEST,
+    fitted,
+    same_weights,
+    small_change,
+    small_graph,
+    small_split,
+    weights,
+)
+
+
+def scrambled(graph: Any, nodes: list[str]) -> Any:
+    """The graph with the other label at these nodes."""
+    labels = {node: graph.label_of(node) for node in graph.nodes}
+    labels |= {node: "even" if labels[node] == "odd" else "odd" for node in nodes}
+    return graph.with_labels(labels)
+
+
+@pytest.mark.parametrize("strategy", list(STRATEGIES))
+@pytest.mark.parametrize("states", ["exact", "fixed"])
+def test_every_strategy_updates_and_repeats_itself(strategy: str, states: str) -> None:
+    graph, delta = small_graph(), small_change()
+    after = graph.apply(delta)
+    models = [fitted().update(graph, delta, strategy=strategy, states=states) for _ in range(2)]
+    assert same_weights(*models)
+    assert models[0].predict(after).shape == (40,)
+    report = models[0].last_update_
+    assert report.strategy == strategy
+    assert report.affected >= 4  # n42, n3, n2, n4, and what was joined to n9
+    assert (report.trained_on == 0) == (strategy == "frozen")
+
+
+@pytest.mark.parametrize("strategy", list(STRATEGIES))
+def test_test_labels_never_matter(strategy: str) -> None:
+    graph, delta = small_graph(), small_change()
+    told = fitted().update(graph, delta, strategy=strategy)
+    other = fitted().update(scrambled(graph, TEST), delta, strategy=strategy)
+    assert same_weights(told, other)
+
+
+def test_validation_labels_never_train() -> None:
+    """They choose the epoch; with a single one to choose they cannot change it."""
+    graph, delta = small_graph(), small_change()
+    flipped = scrambled(graph, ["n1", "n6", "n11"])
+    results = [
+        fitted().update(g, delta, strategy="ewc", penalty=0.0, epochs=1) for g in (graph, flipped)
+    ]
+    moved = [not model.last_update_.kept_start for model in results]
+    if all(moved):
+        assert same_weights(*results)
+    assert any(moved)
+
+
+def test_no_change_changes_nothing() -> None:
+    graph, model = small_graph(), fitted()
+    for strategy in ("ewc", "finetune", "warm-start"):
+        assert same_weights(fitted().update(graph, GraphDelta(), strategy=strategy), model)
+
+
+def test_a_change_without_training_nodes_only_adds_features() -> None:
+    graph, model = small_graph(), fitted()
+    model.update(graph, GraphDelta(triples_added=[("n0", "seen at a test node", 1.0)]))
+    assert model.last_update_.trained_on == 0
+    assert model.last_update_.new_features == 1
+    old, now = weights(fitted()), weights(model)
+    assert torch.equal(now["encoder.features.weight"][:10], old["encoder.features.weight"])
+    assert now["encoder.features.weight"].shape == (11, 8)
+
+
+def test_frozen_stays_and_retrained_equals_a_fresh_fit() -> None:
+    graph, delta = small_graph(), small_change()
+    after = graph.apply(delta)
+    assert same_weights(fitted().update(graph, delta, strategy="frozen"), fitted())
+    model = fitted().update(graph, delta, strategy="retrain", split=small_split(after))
+    assert same_weights(model, GrafenneClassifier(**SMALL).fit(after, small_split(after)))
+
+
+def test_far_features_keep_their_vectors_with_fixed_states() -> None:
+    graph = small_graph()
+    lonely = graph.apply(
+        GraphDelta(nodes_added=["far"], triples_added=[("far", "far feature", 1.0)])
+    )
+    model = GrafenneClassifier(**SMALL).fit(lonely, small_split(graph))
+    old = weights(model)["encoder.features.weight"]
+    model.update(lonely, small_change(), strategy="finetune", states="fixed")
+    assert not model.last_update_.kept_start
+    now = weights(model)["encoder.features.weight"]
+    assert torch.equal(now[10], old[10])
+    assert not torch.equal(now[0], old[0])
+
+
+def test_fixed_states_come_close_to_exact_ones() -> None:
+    graph, delta = small_graph(), small_change()
+    after = graph.apply(delta)
+    answers = [
+        fitted().update(graph, delta, states=states, epochs=10).predict_proba(after)
+        for states in ("exact", "fixed")
+    ]
+    assert np.abs(answers[0] - answers[1]).mean() < 0.05
+    assert (answers[0].argmax(axis=1) == answers[1].argmax(axis=1)).mean() > 0.9
+
+
+def test_a_snapshot_stands_for_the_change() -> None:
+    graph, delta = small_graph(), small_change()
+    by_delta = fitted().update(graph, delta)
+    assert same_weights(by_delta, fitted().update(graph, graph.apply(delta)))
+    assert same_weights(by_delta, fitted().update(graph, delta, after=graph.apply(delta)))
+
+
+@pytest.mark.parametrize("features", ["learned", "name"])
+def test_labels_as_features_and_files(features: str, tmp_path: Path) -> None:
+    graph, delta = small_graph(), small_change(label="third")
+    model = fitted(labels_as_features=True, features=features, validation_share=0.01)
+    assert "n42" not in model.label_features_.nodes
+    model.update(graph, delta, strategy="replay", epochs=3)
+    after = graph.apply(delta)
+    assert "n42" in model.label_features_.nodes
+    assert not {"n9", *TEST} & set(model.label_features_.nodes)
+    model.save(tmp_path / "model")
+    loaded = GrafenneClassifier.load(tmp_path / "model")
+    assert np.array_equal(loaded.predict_proba(after), model.predict_proba(after))
+    loaded.update(after, GraphDelta(triples_removed=[("n42", "f0")]), strategy="finetune")
+    assert loaded.last_update_.trained_on == 1
+
+
+@pytest.mark.parametrize("normalisation", ["layer", "batch", "none"])
+def test_other_networks(normalisation: str) -> None:
+    graph, delta = small_graph(), small_change()
+    model = fitted(normalisation=normalisation, backbone="gcn", num_layers=3, skip=False)
+    old = weights(model)
+    model.update(graph, delta, strategy="finetune", epochs=2)
+    statistics = [name for name in old if "running" in name]
+    assert bool(statistics) == (normalisation == "batch")
+    for name in statistics:
+        assert torch.equal(weights(model)[name], old[name])
+
+
+def test_regression() -> None:
+    graph = small_graph().with_labels(
+        {f"n{number}": number / 7 + 0.01 for number in range(40)}, kind="number"
+    )
+    model = GrafenneRegressor(**SMALL).fit(graph, small_split(graph))
+    delta = GraphDelta(labels_set=[("n3", 9.5)], triples_added=[("n4", "new", 2.5)])
+    for strategy in ("ewc", "contgnn", "finetune"):
+        model.update(graph, delta, strategy=strategy, epochs=3)
+        assert model.last_update_.trained_on >= 2
+    assert np.isfinite(model.predict(graph.apply(delta))).all()
+
+
+def test_balanced_classes() -> None:
+    model = fitted(class_weight="balanced")
+    model.update(small_graph(), small_change(label="third"), strategy="finetune", epochs=2)
+    assert model.classes_.tolist() == ["even", "odd", "third"]
+
+
+def test_learning_from_the_change() -> None:
+    """Features swap their meaning on some nodes; an update sees it, a frozen model cannot."""
+    graph = small_graph()
+    names = [f"x{number}" for number in range(30)]
+    delta = GraphDelta(
+        nodes_added=names,
+        labels_set=[(name, "even" if place % 2 else "odd") for place, name in enumerate(names)],
+        triples_added=[(n, f"mark {place % 2}", 1.0) for place, n in enumerate(names)],
+    )
+    after = graph.apply(delta)
+    scores = {
+        strategy: fitted().update(graph, delta, strategy=strategy).score(after, names)
+        for strategy in ("frozen", "ewc")
+    }
+    assert scores["ewc"] > max(scores["frozen"], 0.9)
+
+
+def test_errors() -> None:
+    model, graph, delta = fitted(), small_graph(), small_change()
+    with pytest.raises(NotFittedError):
+        GrafenneClassifier().update(graph, delta)
+    with pytest.raises(UnknownNameError, match="Did you mean 'finetune'"):
+        model.update(graph, delta, strategy="fine-tune")
+    with pytest.raises(ParameterError, match=r"no setting 'penalti'.*Did you mean 'penalty'"):
+        model.update(graph, delta, strategy="ewc", penalti=1.0)
+    with pytest.raises(ParameterError, match="belongs to the strategy"):
+        model.update(graph, delta, strategy=Finetune(), epochs=3)
+    with pytest.raises(UnknownNameError, match="states"):
+        model.update(graph, delta, states="rough")
+    with pytest.raises(DataError, match="GraphDelta or a FeatureGraph"):
+        model.update(graph, ["n1"])  # type: ignore[arg-type]
+    assert not hasattr(model, "updates_")
