@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import torch
 
 from grafenne import FeatureGraph, GrafenneClassifier, GraphDelta, Split
 
-SMALL: dict[str, Any] = {"width": 8, "epochs": 20, "patience": 20}
+SMALL: dict[str, Any] = {"width": 8, "epochs": 15, "patience": 15}
 TEST = [f"n{number}" for number in range(0, 40, 5)]
 
 
@@ -50,9 +52,14 @@ def small_change(*, label: str = "even", feature: str = "brand new") -> GraphDel
 
 
 def fitted(**settings: Any) -> GrafenneClassifier:
-    """A small model of the small graph."""
+    """A small model of the small graph; a copy, so that it may be changed."""
+    return deepcopy(_fitted(tuple(settings.items())))
+
+
+@cache
+def _fitted(settings: tuple[tuple[str, Any], ...]) -> GrafenneClassifier:
     graph = small_graph()
-    return GrafenneClassifier(**{**SMALL, **settings}).fit(graph, small_split(graph))
+    return GrafenneClassifier(**{**SMALL, **dict(settings)}).fit(graph, small_split(graph))
 
 
 def weights(model: Any) -> dict[str, torch.Tensor]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from grafenne import FeatureGraph, GrafenneClassifier, GraphDelta, GraphStream, Split
-from grafenne.continual import StreamSplit, run_stream, synthetic_task
+from grafenne.continual import Ewc, EwcReplay, StreamSplit, run_stream, synthetic_task
 from grafenne.continual.results import StepResult, StreamResults
 from grafenne.errors import DataError, ParameterError, UnknownNameError
 from tests.continual.cases import SMALL, TEST, small_change, small_graph, small_split
@@ -40,7 +40,7 @@ def stream() -> GraphStream:
 
 def test_the_learner_never_sees_a_test_label() -> None:
     SEEN.clear()
-    run_stream(Spy(**SMALL), stream(), ["ewc", "frozen"], split_rule=small_split)
+    run_stream(Spy(**SMALL), stream(), [Ewc(epochs=2), "frozen"], split_rule=small_split)
     assert len(SEEN) == 1 + 2 * 2 * 2
     hidden = {*TEST, "n45"}
     for graph, change in SEEN:
@@ -55,7 +55,7 @@ def test_groups_and_summary() -> None:
     results = run_stream(
         GrafenneClassifier(**SMALL),
         stream(),
-        ["ewc", "frozen", "retrain"],
+        [Ewc(epochs=2), "frozen", "retrain"],
         split_rule=small_split,
         options={"states": "exact"},
     )
@@ -108,7 +108,9 @@ def test_same_seed_same_results() -> None:
     task = synthetic_task(num_nodes=60, num_features=20, steps=2, signal=0.2, seed=1)
     estimator = GrafenneClassifier(**SMALL)
     runs = [
-        run_stream(estimator, task.stream, ["ewc-replay"], split_rule=task.split_rule, seed=5)
+        run_stream(
+            estimator, task.stream, [EwcReplay(epochs=3)], split_rule=task.split_rule, seed=5
+        )
         for _ in range(2)
     ]
     scores = [[step.accuracy["all"] for step in run.steps] for run in runs]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from grafenne import GrafenneClassifier, GrafenneRegressor, GraphDelta
-from grafenne.continual import STRATEGIES, Finetune
+from grafenne import GrafenneClassifier, GrafenneRegressor, GraphDelta, Split
+from grafenne.continual import STRATEGIES, Finetune, make_strategy
 from grafenne.errors import DataError, NotFittedError, ParameterError, UnknownNameError
 from tests.continual.cases import (
     SMALL,
@@ -34,7 +35,10 @@ def scrambled(graph: Any, nodes: list[str]) -> Any:
 def test_every_strategy_updates_and_repeats_itself(strategy: str, states: str) -> None:
     graph, delta = small_graph(), small_change()
     after = graph.apply(delta)
-    models = [fitted().update(graph, delta, strategy=strategy, states=states) for _ in range(2)]
+    plan = make_strategy(strategy, epochs=3)
+    models = [
+        fitted().update(graph, delta, strategy=deepcopy(plan), states=states) for _ in range(2)
+    ]
     assert same_weights(*models)
     assert models[0].predict(after).shape == (40,)
     report = models[0].last_update_
@@ -46,22 +50,31 @@ def test_every_strategy_updates_and_repeats_itself(strategy: str, states: str) -
 @pytest.mark.parametrize("strategy", list(STRATEGIES))
 def test_test_labels_never_matter(strategy: str) -> None:
     graph, delta = small_graph(), small_change()
-    told = fitted().update(graph, delta, strategy=strategy)
-    other = fitted().update(scrambled(graph, TEST), delta, strategy=strategy)
+    told = fitted().update(graph, delta, strategy=strategy, epochs=3)
+    other = fitted().update(scrambled(graph, TEST), delta, strategy=strategy, epochs=3)
     assert same_weights(told, other)
 
 
-def test_validation_labels_never_train() -> None:
-    """They choose the epoch; with a single one to choose they cannot change it."""
+def test_validation_labels_only_choose() -> None:
+    """Whatever they are, the outcome is the start or the end of the very same training."""
     graph, delta = small_graph(), small_change()
-    flipped = scrambled(graph, ["n1", "n6", "n11"])
-    results = [
-        fitted().update(g, delta, strategy="ewc", penalty=0.0, epochs=1) for g in (graph, flipped)
-    ]
-    moved = [not model.last_update_.kept_start for model in results]
-    if all(moved):
-        assert same_weights(*results)
-    assert any(moved)
+    after = graph.apply(delta)
+    end = fitted().update(
+        graph, delta, strategy="finetune", split=Split(small_split(after).train), epochs=5
+    )
+    start = fitted().update(graph, delta, strategy="finetune", learning_rate=1e-12, epochs=5)
+    outcomes = set()
+    for flipped in ([], ["n1", "n6", "n11", "n16", "n21", "n26", "n31", "n36"]):
+        model = fitted().update(
+            scrambled(graph, flipped), delta, strategy="finetune",
+            split=small_split(after), epochs=5,
+        )  # fmt: skip
+        kept = model.last_update_.kept_start
+        outcomes.add(kept)
+        expected = weights(start if kept else end)
+        for name, tensor in weights(model).items():
+            torch.testing.assert_close(tensor, expected[name])
+    assert outcomes == {True, False}
 
 
 def test_no_change_changes_nothing() -> None:
@@ -115,9 +128,10 @@ def test_fixed_states_come_close_to_exact_ones() -> None:
 
 def test_a_snapshot_stands_for_the_change() -> None:
     graph, delta = small_graph(), small_change()
-    by_delta = fitted().update(graph, delta)
-    assert same_weights(by_delta, fitted().update(graph, graph.apply(delta)))
-    assert same_weights(by_delta, fitted().update(graph, delta, after=graph.apply(delta)))
+    after = graph.apply(delta)
+    by_delta = fitted().update(graph, delta, epochs=3)
+    assert same_weights(by_delta, fitted().update(graph, after, epochs=3))
+    assert same_weights(by_delta, fitted().update(graph, delta, after=after, epochs=3))
 
 
 @pytest.mark.parametrize("features", ["learned", "name"])
@@ -167,7 +181,7 @@ def test_balanced_classes() -> None:
 
 
 def test_learning_from_the_change() -> None:
-    """Features swap their meaning on some nodes; an update sees it, a frozen model cannot."""
+    """Only features that nobody knew tell the class; a frozen model can but guess."""
     graph = small_graph()
     names = [f"x{number}" for number in range(30)]
     delta = GraphDelta(
@@ -177,7 +191,9 @@ def test_learning_from_the_change() -> None:
     )
     after = graph.apply(delta)
     scores = {
-        strategy: fitted().update(graph, delta, strategy=strategy).score(after, names)
+        strategy: fitted()
+        .update(graph, delta, strategy=strategy, learning_rate=0.03, epochs=40)
+        .score(after, names)
         for strategy in ("frozen", "ewc")
     }
     assert scores["ewc"] > max(scores["frozen"], 0.9)

@@ -60,9 +60,26 @@ class MixtureInput(nn.Module):
         self.weight = nn.Parameter(torch.empty(num_features, width))
         self.bias = nn.Parameter(torch.zeros(width))
         self.mixture = nn.Parameter(torch.zeros(components))
-        self.means = nn.Parameter(torch.zeros(components, num_features))
-        self.log_variances = nn.Parameter(torch.zeros(components, num_features))
+        # Means and variances are trained as distances from their start, in units of the spread:
+        # steps of Adam fit whatever the unit of a feature is, and weight decay pulls towards the
+        # start. Trained as they are, it pulls variances to 1: on Cora the result was chance.
+        self.mean_shift = nn.Parameter(torch.zeros(components, num_features))
+        self.variance_shift = nn.Parameter(torch.zeros(components, num_features))
+        self.register_buffer("first_means", torch.zeros(components, num_features))
+        self.register_buffer("first_log_variances", torch.zeros(components, num_features))
+        self.first_means: Tensor
+        self.first_log_variances: Tensor
         nn.init.xavier_uniform_(self.weight)
+
+    @property
+    def means(self) -> Tensor:
+        """Mean of each component and feature, ``[components, num_features]``."""
+        return self.first_means + self.mean_shift * (0.5 * self.first_log_variances).exp()
+
+    @property
+    def log_variances(self) -> Tensor:
+        """Logarithm of the variance of each component and feature."""
+        return self.first_log_variances + self.variance_shift
 
     def start(self, graph: AllotropicGraph, seed: int) -> None:
         """Starts the mixture from clusters of the nodes, as the publication does from an EM fit.
@@ -97,8 +114,8 @@ class MixtureInput(nn.Module):
         variances = np.maximum(squares - means**2, 1e-4 * max(float(square.mean()), 1e-8))
         shares = np.bincount(cluster, minlength=self.components) + 1.0
         with torch.no_grad():
-            self.means.copy_(torch.from_numpy(means))
-            self.log_variances.copy_(torch.from_numpy(np.log(variances)))
+            self.first_means.copy_(torch.from_numpy(means))
+            self.first_log_variances.copy_(torch.from_numpy(np.log(variances)))
             self.mixture.copy_(torch.from_numpy(np.log(shares / shares.sum())))
 
     def forward(self, graph: AllotropicGraph, keep: Tensor | None) -> Tensor:
@@ -106,8 +123,8 @@ class MixtureInput(nn.Module):
         dtype, count = self.weight.dtype, self.components
         values = kept_values(graph.edge_values(dtype), keep)
         certain = sparse_product(graph.incidence, values, self.weight)  # X W
-        variances = self.log_variances.exp()
-        guesses = self.means.t().unsqueeze(2) * self.weight.unsqueeze(1)  # [features, k, width]
+        means, variances = self.means, self.log_variances.exp()
+        guesses = means.t().unsqueeze(2) * self.weight.unsqueeze(1)  # [features, k, width]
         spreads = variances.t().unsqueeze(2) * self.weight.square().unsqueeze(1)
         both = torch.cat((guesses.flatten(1), spreads.flatten(1)), dim=1)
         missing = sum_over_missing(graph, both).view(-1, 2, count, self.width)
@@ -116,16 +133,16 @@ class MixtureInput(nn.Module):
         mean, variance = propagate(graph.adjacency, mean, variance)
         mean = mean.view(-1, count, self.width) + self.bias
         activation = expected_relu(mean, variance.view(-1, count, self.width))
-        shares = self.responsibilities(graph, variances)
+        shares = self.responsibilities(graph, means, variances)
         return (activation * shares.unsqueeze(2)).sum(dim=1)
 
-    def responsibilities(self, graph: AllotropicGraph, variances: Tensor) -> Tensor:
+    def responsibilities(self, graph: AllotropicGraph, means: Tensor, variances: Tensor) -> Tensor:
         """Mixture weights of each node given its observed cells, ``[num_nodes, components]``."""
         values = graph.edge_values(self.weight.dtype)
         squares = None if values is None else values.square()
         precision = variances.reciprocal().t()  # [features, k]
-        scaled = self.means.t() * precision
-        constant = self.means.t() * scaled + self.log_variances.t()
+        scaled = means.t() * precision
+        constant = means.t() * scaled + variances.log().t()
         apart = sparse_product(graph.incidence, squares, precision)
         apart = apart - 2 * sparse_product(graph.incidence, values, scaled)
         apart = apart + (constant.sum(dim=0) - sum_over_missing(graph, constant))

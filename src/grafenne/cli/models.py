@@ -56,6 +56,24 @@ def make_estimator(task: str, settings: Mapping[str, Any], more: Iterable[str] =
     return estimator
 
 
+def behind_imputer(estimator: Any, name: str) -> Any:
+    """The estimator with an imputation before it.
+
+    Args:
+        estimator: An estimator of :func:`make_estimator`.
+        name: Name of the imputation.
+    """
+    from grafenne import impute
+
+    kinds: dict[str, Any] = {
+        "classification": impute.ImputedClassifier,
+        "regression": impute.ImputedRegressor,
+        "links": impute.ImputedLinkPredictor,
+    }
+    imputer = impute.make_imputer(name)
+    return kinds[estimator.task_name](imputer=imputer, estimator=estimator)
+
+
 def read_settings(path: Path | None) -> dict[str, Any]:
     """Settings from a JSON file, such as ``grafenne tune --out`` writes."""
     if path is None:

@@ -12,6 +12,7 @@ from grafenne.cli.inputs import drop_missing, load_graph, read_split
 from grafenne.cli.models import (
     NOT_FOR_FILES,
     TASKS,
+    behind_imputer,
     check_model_folder,
     choose_task,
     make_estimator,
@@ -52,6 +53,7 @@ def train(
     checkpoint: given.CheckpointOption = None,
     fresh: given.FreshOption = False,
     task: given.TaskOption = None,
+    impute: given.ImputeOption = None,
     backbone: given.BackboneOption = None,
     features: given.FeaturesOption = None,
     labels_as_features: given.LabelsOption = False,
@@ -116,6 +118,8 @@ def train(
     spoken = {name: value for name, value in chosen.items() if value is not None}
     estimator = make_estimator(task, {**read_settings(settings), **spoken}, set_ or ())
     estimator.verbose = not quiet
+    if impute is not None:
+        estimator = behind_imputer(estimator, impute)
     if not quiet:
         say(f"{data}: {graph!r}")
     graph = drop_missing(
@@ -140,9 +144,10 @@ def train(
         "peak_mb": peak_megabytes(),
         "parameters": estimator.num_parameters_,
         "missing": missing,
+        "impute": impute,
         "settings": {
             name: value
-            for name, value in estimator.get_params().items()
+            for name, value in _settings_of(estimator).items()
             if name not in NOT_FOR_FILES
         },
         "model": None if out is None else str(out),
@@ -213,6 +218,13 @@ def scores(task: str, estimator: Any, graph: FeatureGraph, split: Any) -> dict[s
             {f"{prefix}_{name}": value for name, value in found.items() if name != "per_class"}
         )
     return told
+
+
+def _settings_of(estimator: Any) -> dict[str, Any]:
+    """The settings of the network, also where an imputer stands before it."""
+    inner = getattr(estimator, "estimator", estimator)
+    settings: dict[str, Any] = inner.get_params()
+    return settings
 
 
 def _beside(out: Path | None) -> Path | None:

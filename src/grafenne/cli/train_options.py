@@ -20,6 +20,15 @@ TaskOption = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
+ImputeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Fill in missing values first: neighbourhood-mean, feature-propagation or pcfi; "
+        "special leaves them out.",
+        rich_help_panel=MODEL,
+    ),
+]
 BackboneOption = Annotated[
     str | None,
     typer.Option(

@@ -18,6 +18,7 @@ from grafenne.data.split import Split
 from grafenne.errors import DataError, ModelFileError, NotFittedError, ParameterError
 from grafenne.estimators.base import NetworkEstimator, check_graph
 from grafenne.estimators.classifier import GrafenneClassifier
+from grafenne.estimators.explain import Explanation
 from grafenne.estimators.link_predictor import GrafenneLinkPredictor, NodePairs
 from grafenne.estimators.node_estimator import NodeEstimator
 from grafenne.estimators.regressor import GrafenneRegressor
@@ -73,6 +74,22 @@ class ImputedEstimator(BaseEstimator):  # type: ignore[misc]
         if "estimator_" not in self.__dict__:
             raise NotFittedError(f"This {type(self).__name__} is not fitted yet; call fit first.")
         return self.estimator_
+
+    @property
+    def _inner(self) -> Any:
+        """The estimator behind the imputation, fitted or not."""
+        fitted = self.__dict__.get("estimator_", self.estimator)
+        return self._default() if fitted is None else fitted
+
+    @property
+    def task_name(self) -> str:
+        """What the inner estimator predicts."""
+        return str(self._inner.task_name)
+
+    @property
+    def random_state(self) -> int:
+        """Seed of the inner estimator."""
+        return int(self._inner.random_state)
 
     @property
     def network_(self) -> Any:
@@ -171,6 +188,11 @@ class ImputedNodeEstimator(ImputedEstimator):
     def score(self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None) -> float:
         """The score of the inner estimator."""
         return float(self._fitted.score(self._fill(graph), nodes))
+
+    def explain(self, graph: FeatureGraph, node: Hashable, *, top: int | None = 10) -> Explanation:
+        """Which features, filled in or not, and which neighbours decided a prediction."""
+        told: Explanation = self._fitted.explain(self._fill(graph), node, top=top)
+        return told
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

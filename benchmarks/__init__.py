@@ -1,0 +1,1 @@
+"""Time and memory of GRAFENNE beside other ways to do the same; ratios, not seconds."""

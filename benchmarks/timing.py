@@ -1,0 +1,76 @@
+"""Times variants in turn, so that what slows the machine down slows all of them down."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from benchmarks.variants import Variant
+
+LEAST_SECONDS = 0.3  # a measurement repeats quick work until it lasts about this long
+MOST_RUNS = 50
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds of one variant, and its ratios to ours from runs side by side.
+
+    Attributes:
+        seconds: Of each measurement, per unit of work.
+        ratios: Each measurement over the one of ours just before it.
+    """
+
+    seconds: list[float]
+    ratios: list[float]
+
+    @property
+    def median(self) -> float:
+        """Median seconds."""
+        return statistics.median(self.seconds)
+
+    @property
+    def ratio(self) -> float:
+        """Median ratio to ours."""
+        return statistics.median(self.ratios)
+
+
+def time_interleaved(
+    variants: Mapping[str, Variant], work: str, repeats: int, reference: str = "ours"
+) -> dict[str, Times]:
+    """Measures ours, another, ours, the next, and so on, ``repeats`` times.
+
+    Args:
+        variants: What to measure; the reference is among them.
+        work: ``step``, ``evaluate`` or ``epoch``.
+        repeats: Number of measurements of each variant; ours is measured beside each of them.
+        reference: The name that ratios refer to.
+    """
+    counts = {name: _warm_up(variant, work) for name, variant in variants.items()}
+
+    def measure(name: str) -> float:
+        gc.collect()
+        return variants[name].run(work, counts[name]) / counts[name]
+
+    seconds: dict[str, list[float]] = {name: [] for name in variants}
+    ratios: dict[str, list[float]] = {name: [] for name in variants}
+    others = [name for name in variants if name != reference]
+    for _ in range(repeats):
+        for name in others or [reference]:
+            ours = measure(reference)
+            seconds[reference].append(ours)
+            if name != reference:
+                seconds[name].append(measure(name))
+                ratios[name].append(seconds[name][-1] / ours)
+    ratios[reference] = [1.0]
+    return {name: Times(seconds[name], ratios[name]) for name in variants}
+
+
+def _warm_up(variant: Variant, work: str) -> int:
+    """Builds what is built once, and tells how often to repeat the work in a measurement."""
+    first = variant.run(work, 1)
+    if first > 10 * LEAST_SECONDS:
+        return 1
+    second = variant.run(work, 1)
+    return max(1, min(MOST_RUNS, round(LEAST_SECONDS / max(second, 1e-9))))
