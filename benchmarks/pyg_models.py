@@ -22,7 +22,7 @@ from benchmarks.problem import Problem
 DROPOUT = 0.5
 
 
-class SparseSageConv(MessagePassing):
+class SparseSageConv(MessagePassing):  # type: ignore[misc]
     """``SAGEConv`` for features in a sparse matrix, the same function of the same weights.
 
     PyG's layer averages its inputs before the matrix; with sparse inputs the matrix comes first,

@@ -21,7 +21,6 @@ from torch_geometric.utils import scatter, softmax
 from grafenne.allotrope import AllotropicGraph
 from grafenne.errors import ParameterError
 from grafenne.nn.attention import ValueAttention
-from grafenne.nn.layer import GrafenneLayer
 from grafenne.nn.model import Encoded, Grafenne
 from grafenne.nn.node_to_node import SageConvolution
 from grafenne.ops import Adjacency, SparsePattern
@@ -58,7 +57,7 @@ class FeatureEdges:
         return FeatureEdges(self.index[:, left], values, self.size, keep[left])
 
 
-class FeatureMessages(MessagePassing):
+class FeatureMessages(MessagePassing):  # type: ignore[misc]
     """Phases 1 and 3: attention over feature edges, with the weights of ours."""
 
     def __init__(self) -> None:
@@ -84,7 +83,8 @@ class FeatureMessages(MessagePassing):
         ones = senders.new_ones(edges.index.shape[1]) if edges.keep is None else edges.keep
         count = scatter(ones, edges.index[1], dim_size=receivers, reduce="sum")
         size = count.log1p().unsqueeze(1)
-        return mean * (1 + size * attention.count_scale) + size * attention.count_shift
+        result: Tensor = mean * (1 + size * attention.count_scale) + size * attention.count_shift
+        return result
 
     def message(
         self,
@@ -104,10 +104,11 @@ class FeatureMessages(MessagePassing):
             x_j = x_j + (values - 1).view(-1, 1, 1) * slope_j
         if keep is not None:
             score_j = score_j + keep.log().unsqueeze(1)
-        return softmax(score_j, index, num_nodes=size_i).unsqueeze(-1) * x_j
+        weight: Tensor = softmax(score_j, index, num_nodes=size_i)
+        return weight.unsqueeze(-1) * x_j
 
 
-class MeanMessages(MessagePassing):
+class MeanMessages(MessagePassing):  # type: ignore[misc]
     """Phase 2: the (weighted) mean over the neighbours, as PyG's ``SAGEConv`` takes it."""
 
     def __init__(self) -> None:
@@ -138,7 +139,8 @@ class ScatterGrafenne(nn.Module):
 
     def __init__(self, model: Grafenne) -> None:
         super().__init__()
-        for layer in model.layers:
+        layers: Any = model.layers
+        for layer in layers:
             attention = layer.feature_to_node.attention
             plain = isinstance(attention, ValueAttention) and attention.aggregation == "attention"
             if not plain or not isinstance(layer.node_to_node.convolution, SageConvolution):
@@ -174,9 +176,12 @@ class ScatterGrafenne(nn.Module):
         )
         forward = forward.kept(keep)
         back = back.kept(None if keep is None else keep[permutation])
-        features, nodes = self.model.features(graph), None
-        parts, states = [], [features]
-        for layer in self.model.layers:
+        features: Tensor = self.model.features(graph)
+        nodes: Tensor | None = None
+        parts: list[Tensor] = []
+        states = [features]
+        layers: Any = self.model.layers
+        for layer in layers:
             gathered, nodes = self._nodes(layer, forward, graph.adjacency, nodes, features)
             if not parts:
                 parts.append(gathered)
@@ -189,7 +194,7 @@ class ScatterGrafenne(nn.Module):
 
     def _nodes(
         self,
-        layer: GrafenneLayer,
+        layer: Any,
         edges: FeatureEdges,
         adjacency: Adjacency,
         nodes: Tensor | None,
@@ -203,9 +208,7 @@ class ScatterGrafenne(nn.Module):
         passed = sage.own(dropped) + sage.neighbour(self.mean_messages(adjacency, dropped))
         return gathered, functional.relu(layer.node_norm(passed))
 
-    def _features(
-        self, layer: GrafenneLayer, edges: FeatureEdges, nodes: Tensor, features: Tensor
-    ) -> Tensor:
+    def _features(self, layer: Any, edges: FeatureEdges, nodes: Tensor, features: Tensor) -> Tensor:
         """Phase 3."""
         phase = layer.node_to_feature
         updated = phase.combine(features, self.feature_messages(edges, nodes, phase.attention))

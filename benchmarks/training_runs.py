@@ -18,7 +18,7 @@ MOST_EPOCHS = 200
 SLACK = 1.02  # the goal is this much above what plain PyG GraphSAGE reaches
 
 
-class LossReached(Exception):
+class GoalReached(Exception):  # noqa: N818  it is no error
     """Ends a training as soon as its goal is met."""
 
 
@@ -45,7 +45,7 @@ class UntilLoss:
         self.epochs += 1
         loss, metric = self._objective.validate()
         if loss <= self._goal:
-            raise LossReached
+            raise GoalReached
         return loss, metric
 
 
@@ -56,7 +56,7 @@ def train_until(variant: TrainedVariant, goal: float, epochs: int) -> tuple[floa
     started = time.perf_counter()
     try:
         train(objective, settings, variant.bits)
-    except LossReached:
+    except GoalReached:
         return time.perf_counter() - started, objective.epochs
     return time.perf_counter() - started, None
 

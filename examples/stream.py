@@ -11,11 +11,11 @@ from grafenne.continual import run_stream, synthetic_task
 
 def main() -> None:
     # A planted graph: at every step a fifth of the features and some nodes are replaced.
-    task = synthetic_task(num_nodes=150, num_features=60, steps=3, signal=0.4, seed=0)
+    task = synthetic_task(num_nodes=120, num_features=60, steps=3, signal=0.4, seed=0)
     print(task.labels)
 
     # One update by hand: train once, then follow the change.
-    model = GrafenneClassifier(width=16, epochs=100)
+    model = GrafenneClassifier(width=16, epochs=50)
     before = task.stream.first
     model.fit(before, task.split_rule(before))
     for delta, graph in task.stream.steps():
@@ -29,7 +29,7 @@ def main() -> None:
 
     # Several strategies side by side, with the test labels out of their reach.
     results = run_stream(
-        GrafenneClassifier(width=16, epochs=100),
+        GrafenneClassifier(width=16, epochs=50),
         task.stream,
         ["ewc", "finetune", "frozen", "retrain"],
         split_rule=task.split_rule,

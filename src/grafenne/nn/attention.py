@@ -130,7 +130,8 @@ class ValueAttention(nn.Module):
         mean = outputs[0] if self.heads == 1 else torch.cat(outputs, dim=1)
         count = pattern.counts.to(mean.dtype) if keep is None else row_sum(pattern, keep)
         size = count.log1p().unsqueeze(1)  # [receivers, 1]
-        return mean * (1 + size * self.count_scale) + size * self.count_shift
+        grown = torch.addcmul(self.count_shift, mean, self.count_scale)
+        return torch.addcmul(mean, size, grown)
 
 
 class PrintedAttention(nn.Module):

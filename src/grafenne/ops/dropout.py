@@ -85,7 +85,7 @@ class Dropout(nn.Module):
         if not self.training or threshold(self.rate) == 0:
             return input
         keep = self._source().keep(input.numel(), self.rate, input.device).view(input.shape)
-        return input * (keep.to(input.dtype) * self.scale)
+        return input * keep.to(input.dtype).mul_(self.scale)
 
     def _source(self) -> RandomBits:
         if self.bits is None:
