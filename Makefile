@@ -6,12 +6,13 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test lint clean
+.PHONY: help install demo test lint bench clean
 
 help:
 	@echo "make demo     train, predict, explain on the embedded data; see demo/report.html"
 	@echo "make test     run the tests"
 	@echo "make lint     check style and types"
+	@echo "make bench    time and memory beside other ways, all or NAME=...; see docs/benchmarks.md"
 	@echo "make install  set up .venv (the others do it when needed)"
 	@echo "make clean    remove .venv, caches and the demo's results"
 
@@ -36,6 +37,10 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+NAME ?= all
+bench: $(INSTALLED)
+	$(BIN)/python -m benchmarks $(NAME) $(ARGUMENTS)
 
 clean:
 	rm -rf $(VENV) demo build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis

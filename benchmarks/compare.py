@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from benchmarks.memory import measure_peak
 from benchmarks.problem import Case, Problem, load_problem
 from benchmarks.results import Row
-from benchmarks.timing import Times, time_interleaved
+from benchmarks.timing import LEAST_SECONDS, Times, time_interleaved
 from benchmarks.variants import make_variant, too_large
 
 
@@ -20,6 +20,7 @@ def compare(
     repeats: int = 5,
     memory: bool = True,
     problem: Problem | None = None,
+    least_seconds: float = LEAST_SECONDS,
 ) -> list[Row]:
     """One row per variant, ours first.
 
@@ -31,12 +32,13 @@ def compare(
         repeats: Measurements of each variant.
         memory: Whether to measure peak memory too.
         problem: The data, if it is loaded already.
+        least_seconds: How long a measurement lasts at least, about.
     """
     problem = load_problem(case.dataset) if problem is None else problem
     names = ["ours", *(variant for variant in variants if variant != "ours")]
     refused = {variant: too_large(variant, problem, case) for variant in names}
     ready = {v: make_variant(v, problem, case) for v in names if not refused[v]}
-    times = time_interleaved(ready, work, repeats)
+    times = time_interleaved(ready, work, repeats, least_seconds=least_seconds)
     del ready
     rows = [
         row_of(name, case, work, variant, times.get(variant), repeats, refused[variant])

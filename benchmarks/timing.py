@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from benchmarks.variants import Variant
 
-LEAST_SECONDS = 0.3  # a measurement repeats quick work until it lasts about this long
+LEAST_SECONDS = 0.3
 MOST_RUNS = 50
 
 
@@ -37,7 +37,12 @@ class Times:
 
 
 def time_interleaved(
-    variants: Mapping[str, Variant], work: str, repeats: int, reference: str = "ours"
+    variants: Mapping[str, Variant],
+    work: str,
+    repeats: int,
+    *,
+    reference: str = "ours",
+    least_seconds: float = LEAST_SECONDS,
 ) -> dict[str, Times]:
     """Measures ours, another, ours, the next, and so on, ``repeats`` times.
 
@@ -46,8 +51,12 @@ def time_interleaved(
         work: ``step``, ``evaluate`` or ``epoch``.
         repeats: Number of measurements of each variant; ours is measured beside each of them.
         reference: The name that ratios refer to.
+        least_seconds: Quick work is repeated until a measurement lasts about this long.
     """
-    counts = {name: _warm_up(variant, work) for name, variant in variants.items()}
+    counts = {name: _warm_up(variant, work, least_seconds) for name, variant in variants.items()}
+
+    gc.collect()
+    gc.freeze()  # what is there by now need not be searched again before each measurement
 
     def measure(name: str) -> float:
         gc.collect()
@@ -63,14 +72,15 @@ def time_interleaved(
             if name != reference:
                 seconds[name].append(measure(name))
                 ratios[name].append(seconds[name][-1] / ours)
+    gc.unfreeze()
     ratios[reference] = [1.0]
     return {name: Times(seconds[name], ratios[name]) for name in variants}
 
 
-def _warm_up(variant: Variant, work: str) -> int:
+def _warm_up(variant: Variant, work: str, least_seconds: float) -> int:
     """Builds what is built once, and tells how often to repeat the work in a measurement."""
     first = variant.run(work, 1)
-    if first > 10 * LEAST_SECONDS:
+    if first > 10 * least_seconds:
         return 1
     second = variant.run(work, 1)
-    return max(1, min(MOST_RUNS, round(LEAST_SECONDS / max(second, 1e-9))))
+    return max(1, min(MOST_RUNS, round(least_seconds / max(second, 1e-9))))

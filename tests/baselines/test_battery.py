@@ -13,7 +13,7 @@ import pytest
 import torch
 from sklearn.base import clone
 
-from grafenne import FeatureGraph, GrafenneClassifier, Split, split_edges
+from grafenne import FeatureGraph, GrafenneClassifier, Split, drop_features, split_edges
 from grafenne.baselines import METHODS, GraphNetworkClassifier, make_method
 from grafenne.errors import (
     DataError,
@@ -186,7 +186,10 @@ def test_training_goes_on_from_a_checkpoint(
     ],
 )
 def test_every_method_learns_what_features_tell(name: str) -> None:
-    """Two groups of nodes with words of their own, and edges within the groups."""
+    """Two groups of nodes with words of their own, and edges within the groups.
+
+    Three cells in ten are missing, and the zeros among the others are observed.
+    """
     rng = np.random.default_rng(0)
     group = np.arange(80) % 2
     chance = np.where(group[:, None] == np.arange(20) % 2, 0.5, 0.05)
@@ -196,6 +199,7 @@ def test_every_method_learns_what_features_tell(name: str) -> None:
         80, 20, (cells[:, 0], cells[:, 1], np.ones(len(cells))), (pairs[:, 0], pairs[:, 1]),
         labels=np.array(["a", "b"])[group],
     )  # fmt: skip
+    graph = drop_features(graph, 0.3, seed=0, observed_zeros=True)
     split = Split(np.arange(30), np.arange(30, 50), np.arange(50, 80))
     few_heads = {"heads": 1} if name == "gat" else {}
     model = make_method(name, width=16, epochs=40, **few_heads).fit(graph, split)

@@ -30,10 +30,10 @@ class Scripted:
 
 def test_variants_take_turns_and_ratios_are_of_neighbours() -> None:
     log: list[str] = []
-    # The first two runs of each are the warm-up.
-    ours = Scripted("ours", [9, 1, 1, 2, 4, 8], log)
-    slow = Scripted("slow", [9, 1, 3, 12], log)
-    other = Scripted("other", [9, 1, 1, 16], log)
+    # The first run of each is the warm-up.
+    ours = Scripted("ours", [9, 1, 2, 4, 8], log)
+    slow = Scripted("slow", [9, 3, 12], log)
+    other = Scripted("other", [9, 1, 16], log)
     times = time_interleaved({"ours": ours, "slow": slow, "other": other}, "step", 2)
     assert log[3:] == ["ours", "slow", "ours", "other"] * 2
     assert times["slow"].ratios == [3, 3]
@@ -60,7 +60,9 @@ def test_quick_work_is_repeated_within_a_measurement() -> None:
 @pytest.mark.parametrize("work", WORKS)
 @pytest.mark.parametrize("dataset", ["tiny", "tiny-valued"])
 def test_every_variant_gives_a_sane_row(dataset: str, work: str) -> None:
-    rows = compare("try", Case(dataset, 8), work, list(VARIANTS), repeats=1, memory=False)
+    rows = compare(
+        "try", Case(dataset, 8), work, list(VARIANTS), repeats=1, memory=False, least_seconds=0.01
+    )
     assert [row.variant for row in rows] == list(VARIANTS)
     for row in rows:
         assert row.median_seconds is not None
@@ -86,11 +88,6 @@ def test_peak_memory_sees_the_messages_of_scatter() -> None:
     assert ours.process_mb > ours.growth_mb
     assert ours.values == load_problem(case.dataset).graph.incidence.num_entries
     assert len(ours.seconds) == 1
-
-
-def test_failure_in_the_measuring_process_is_told() -> None:
-    with pytest.raises(RuntimeError, match="no variant|variant"):
-        measure_peak(Case("tiny", 8), "nothing", "step")
 
 
 def test_trainings_reach_the_loss_or_say_so() -> None:

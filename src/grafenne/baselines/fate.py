@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from grafenne.allotrope import AllotropicGraph
-from grafenne.baselines.settings import BaselineSettings
+from grafenne.baselines.settings import BaselineSettings, without_zeros
+from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import ParameterError
 from grafenne.estimators.classifier import NodeClassifier
@@ -121,6 +122,10 @@ class FateClassifier(BaselineSettings, NodeClassifier):
 
     folds: int = 5
     node_edges: bool = True
+
+    def _scale(self, graph: FeatureGraph) -> FeatureGraph:
+        # A node and a feature are joined if the node has the feature: a zero is not having it.
+        return without_zeros(super()._scale(graph))
 
     def _build_network(self, graph: AllotropicGraph) -> nn.Module:
         return self._rebuild_network(None, graph.features, False)
