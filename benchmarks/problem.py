@@ -107,7 +107,7 @@ def _synthetic_of_size(size: str) -> FeatureGraph:
         raise ParameterError(f"synthetic-<number of values> is needed, got {size!r}.") from None
     # Nodes, edges and features all grow in step with the values: one graph, seen larger.
     return synthetic(
-        nodes, max(nodes // 10, 2 * VALUES_PER_NODE), 5, values_per_node=VALUES_PER_NODE, degree=10
+        nodes, max(nodes // 10, 10 * VALUES_PER_NODE), 5, values_per_node=VALUES_PER_NODE, degree=10
     )
 
 

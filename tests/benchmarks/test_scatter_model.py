@@ -68,6 +68,7 @@ def test_equal_with_hidden_triples(values: str) -> None:
     graph = to_allotropic(random_graph(2, nodes=12, features=7, values=values))
     keep = torch.full((graph.incidence.num_entries,), 2.5, dtype=torch.float64)  # as dropout does
     keep[::3] = 0
+    keep[1::5] = 1  # as shown labels have it
     keep[graph.incidence.rows == 4] = 0  # a node that shows nothing at all
     assert_same(build(graph), graph, keep)
 

@@ -210,7 +210,13 @@ ESTIMATORS: dict[str, tuple[str, Any]] = {
     "batches": (
         "classifier",
         GrafenneClassifier(
-            width=8, epochs=4, batch_size=7, neighbours=2, nodes_per_feature=3, backbone="gat"
+            width=8,
+            epochs=4,
+            batch_size=7,
+            neighbours=2,
+            nodes_per_feature=3,
+            backbone="gat",
+            feature_dropout=0.5,
         ),
     ),
     "regressor": ("regressor", GrafenneRegressor(width=8, epochs=8, normalisation="batch")),

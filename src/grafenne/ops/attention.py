@@ -129,6 +129,8 @@ def _row_softmax(pattern: SparsePattern, scores: Tensor, keep: Tensor | None) ->
     if keep is not None:
         largest = torch.where(largest.isinf(), torch.zeros_like(largest), largest)
     raised = (scores - largest.index_select(0, pattern.rows)).exp_()
+    if keep is not None:
+        raised *= keep
     total = kernels.row_sum(pattern, raised)
     total = torch.where(total > 0, total, torch.ones_like(total))
     return raised.div_(total.index_select(0, pattern.rows))
