@@ -83,9 +83,9 @@ def _human(story: Any, out: Path) -> str:
     )
     return (
         f"Trained on {story.trained_on} packages of Debian {story.first_release} in "
-        f"{story.seconds:.0f} s. Accuracy in each release: of this model on the packages that are\n"
-        "new in it and on all held-out ones, and on these after an update (elastic weight\n"
-        f"consolidation, {_update_time(story)} each) with each release:\n\n"
+        f"{story.seconds:.0f} s.\nAccuracy in each release: of this model on the packages that are "
+        "new in it and on all\nheld-out ones, and on these after updates with each release "
+        f"(elastic weight consolidation,\n{_update_time(story)} each):\n\n"
         f"{table}\n\n"
         f"Always answering {story.common_section!r} would be right for "
         f"{story.common_share:.4f} of the new packages of {story.next_release}.\n\n"

@@ -53,8 +53,10 @@ def _releases(story: Story) -> str:
         ("new packages", ORANGE, "D", [step.new_accuracy for step in story.steps]),
     )
     for label, colour, marker, heights in lines:
-        points = [(name, height) for name, height in zip(names, heights, strict=True) if height]
+        # By number, not by name: a line that starts late must not change the order of releases.
+        points = [(place, height) for place, height in enumerate(heights) if height is not None]
         axes.plot(*zip(*points, strict=True), color=colour, marker=marker, label=label, lw=2)
+    axes.set_xticks(range(len(names)), names)
     axes.axhline(story.common_share, color=INK, ls=":", lw=1)
     axes.annotate(
         f"always {story.common_section!r}",
