@@ -37,7 +37,7 @@ SPLIT_CHECKSUMS = (
     "505691c5d41bb37b20d085415dcdde2e8e68b5bc4e1feb2c0e361308002012bb",
 )
 COUNTS = (
-    "The paper's 33,544 edges and 931 features are the figures printed with Geom-GCN. The public "
+    "The paper's 33,544 edges and 931 features do not follow from these files. The public "
     "files hold 932 features (numbered 0 to 931) and 33,391 lines of edges: 30,019 different "
     "directed edges, 93 of them self-loops, or 26,659 undirected edges without self-loops."
 )
