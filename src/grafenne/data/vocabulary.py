@@ -125,19 +125,16 @@ class Vocabulary(Sequence[Any]):
             return self
         if self.is_range and new == list(range(self._length, self._length + len(new))):
             return Vocabulary(range(self._length + len(new)), kind=self.kind)
-        grown = Vocabulary(kind=self.kind)
-        if isinstance(self._names, range) or len(self._names) > self._length:
+        storage, positions = self._names, self._positions
+        if isinstance(storage, range) or positions is None or len(storage) > self._length:
             # Somebody already grew from here (or there is no list yet): take a copy.
-            grown._names = self[:]
-            grown._positions = {name: place for place, name in enumerate(grown._names)}
-        else:
-            grown._names, grown._positions = self._names, self._positions
-        storage, positions = grown._names, grown._positions
-        assert isinstance(storage, list) and positions is not None  # noqa: PT018 - for mypy
+            storage = self[:]
+            positions = {name: place for place, name in enumerate(storage)}
         for name in new:
             positions[name] = len(storage)
             storage.append(name)
-        grown._length = len(storage)
+        grown = Vocabulary(kind=self.kind)
+        grown._names, grown._positions, grown._length = storage, positions, len(storage)
         return grown
 
     def _find(self, name: object) -> int:

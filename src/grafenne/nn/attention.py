@@ -38,7 +38,8 @@ class ValueAttention(nn.Module):
 
     A softmax also forgets how many features there were, so the aggregated message
     :math:`\bar m_v` is followed by :math:`(1 + s \log(1 + n_v))\, \bar m_v + t \log(1 + n_v)`
-    with trained vectors s and t. (On Actor this took the test accuracy from 35.8 to 37.8 %.)
+    with trained vectors s and t. (On Actor, over three seeds, the validation accuracy
+    rose from 37.0 to 37.9 %.)
 
     Scores, s and t start at zero: the first step sees a plain mean and learns to deviate.
 
