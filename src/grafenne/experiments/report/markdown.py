@@ -1,0 +1,161 @@
+"""The tables as Markdown, and the short one that the README carries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from grafenne.experiments.report.cells import Cells
+from grafenne.experiments.report.losses import find_losses
+from grafenne.experiments.report.markup import DASH, figure_text, p_value_text
+from grafenne.experiments.report.methods import RowKey
+from grafenne.experiments.report.runs import Results
+from grafenne.experiments.report.tables import Block, Column, Entry, Table, make_tables
+
+MAIN = ("node-classification", "physics")
+"""Tables that the README's table is made of."""
+
+
+def report_markdown(results: Results) -> str:
+    """All tables, the paper's figure and ours in one cell, and where we lose.
+
+    Args:
+        results: What was read.
+    """
+    tables = make_tables(Cells(results))
+    parts = ["# GRAFENNE: the paper's tables and ours", ""]
+    for table in tables:
+        if table.measured:
+            parts += [f"## {_text(table.title)}", ""]
+            for block in table.blocks:
+                if block.title and len(table.blocks) > 1:
+                    parts += [f"### {_text(block.title)}", ""]
+                parts += [*_block(table, block), ""]
+    losses = find_losses(tables)
+    parts += ["## Where we lose", ""]
+    lines = [
+        [
+            _text(loss.table.title),
+            _text(loss.entry.column.dataset),
+            f"{loss.entry.column.p:g}",
+            _text(loss.entry.row.title),
+            figure_text(loss.mean, loss.table.percent),
+            _text(loss.against),
+            figure_text(loss.figure, loss.table.percent),
+            figure_text(loss.difference, loss.table.percent, signed=True),
+        ]
+        for loss in (*losses.problems, *losses.paper)
+    ]
+    headings = ["table", "dataset", "p", "our row", "ours", "below", "its", "difference"]
+    parts += _table(headings, lines) if lines else ["Nowhere, as far as there are runs."]
+    for name, text in results.notes.items():
+        parts += ["", f"### {_text(name)}" if name else "", "", text]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def main_table(results: Results) -> str:
+    """The README's table: a line per problem.
+
+    Args:
+        results: What was read.
+    """
+    tables = {table.name: table for table in make_tables(Cells(results))}
+    lines = []
+    for name in MAIN:
+        for block in tables[name].blocks:
+            lines += [_problem(block, column) for column in block.columns]
+    lines = [line for line in lines if any(cell != DASH for cell in line[3:])]
+    if not lines:
+        return "No runs yet: `grafenne experiment node-classification` makes them.\n"
+    headings = [
+        *("dataset", "missing", "GRAFENNE in the paper", "GRAFENNE", "best GRAFENNE"),
+        *("best baseline", "difference", "GRAFENNE + labels"),
+    ]
+    return "\n".join(_table(headings, lines)) + "\n"
+
+
+def _problem(block: Block, column: Column) -> list[str]:
+    grafenne = block.entries.get((RowKey("grafenne"), column))
+    entries = block.column_entries(column, "plain")
+    ours = _highest([entry for entry in entries if entry.row.ours])
+    baseline = _highest([entry for entry in entries if not entry.row.ours])
+    labelled = _highest(
+        [entry for entry in block.column_entries(column, "labels") if entry.row.ours]
+    )
+    difference = DASH
+    if ours is not None and ours.comparison is not None:
+        difference = figure_text(ours.comparison.difference, True, signed=True)
+        if ours.comparison.p_value is not None:
+            difference += f" ({p_value_text(ours.comparison.p_value)})"
+    return [
+        _text(column.dataset),
+        f"{column.p:g}",
+        DASH if grafenne is None else _printed(grafenne),
+        _figure(grafenne),
+        _named(ours),
+        _named(baseline),
+        difference,
+        _figure(labelled),
+    ]
+
+
+def _highest(entries: list[Entry]) -> Entry | None:
+    return max(entries, key=lambda entry: (entry.cell and entry.cell.mean) or 0.0, default=None)
+
+
+def _figure(entry: Entry | None, percent: bool = True) -> str:
+    cell = entry.cell if entry is not None else None
+    if entry is None or cell is None:
+        return DASH
+    if cell.mean is None:
+        return "failed"
+    shown = figure_text(cell.mean, percent)
+    if cell.std is not None:
+        shown += f" ± {figure_text(cell.std, percent)}"
+    return f"**{shown}**" if entry.is_best else shown
+
+
+def _printed(entry: Entry) -> str:
+    printed = entry.paper.printed if entry.paper is not None else "-"
+    return {"-": DASH, "*": "failed"}.get(printed, printed)
+
+
+def _named(entry: Entry | None) -> str:
+    return DASH if entry is None else f"{_figure(entry)} {_text(entry.row.title)}"
+
+
+def _block(table: Table, block: Block) -> list[str]:
+    headings = ["method"]
+    for column in block.columns:
+        label = _text(column.label)
+        headings += [f"{label}, paper", label] if table.paper is not None else [label]
+    headings.append("seconds")
+    lines = []
+    for row in block.rows:
+        title = row.title + (" (leaked)" if row.leaked else "")
+        line = [_text(title)]
+        seconds = []
+        for column in block.columns:
+            entry = block.entries[row, column]
+            if table.paper is not None:
+                line.append(_printed(entry))
+            shown = _figure(entry, table.percent)
+            if entry.cell is not None and entry.cell.seconds is not None:
+                seconds.append(entry.cell.seconds)
+            line.append(shown)
+        line.append(f"{sum(seconds) / len(seconds):.1f}" if seconds else DASH)
+        lines.append(line)
+    return _table(headings, lines)
+
+
+def _table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
+    return [
+        f"| {' | '.join(headings)} |",
+        f"|{'---|' * len(headings)}",
+        *(f"| {' | '.join(line)} |" for line in lines),
+    ]
+
+
+def _text(text: str) -> str:
+    """A text that cannot end a cell or become markup."""
+    return re.sub(r"([\\|<>&`*_\[\]])", r"\\\1", " ".join(text.split()))

@@ -1,0 +1,77 @@
+"""Rows of the continual and inductive experiments, averaged over seeds."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+GROUPS = ("all", "affected", "unaffected", "new")
+ORACLE = "retrain"
+ORDER = (
+    *("ewc", "online-ewc", "ewc-replay", "finetune", "replay", "contgnn", "warm-start"),
+    *("retrain", "oracle", "frozen"),
+)
+SUMMARIES = {
+    "average": "average",
+    "forgetting": "forgetting",
+    "update forgetting": "update forgetting",
+    "backward": "backward",
+    "backward transfer": "backward",
+    "forward": "forward",
+    "forward transfer": "forward",
+    "gap": "gap",
+    "gap to oracle": "gap",
+    "seconds ratio": "seconds ratio",
+    "time of oracle's": "seconds ratio",
+}
+"""Metrics of a whole stream, by the names they may have."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean and standard deviation over seeds."""
+
+    mean: float
+    std: float | None
+    n: int
+
+
+def spread(values: Iterable[float]) -> Spread | None:
+    """Mean and standard deviation of a sample; none without values."""
+    found = list(values)
+    if not found:
+        return None
+    std = statistics.stdev(found) if len(found) > 1 else None
+    return Spread(statistics.fmean(found), std, len(found))
+
+
+def accuracy_group(metric: str) -> str | None:
+    """Which test nodes an accuracy is about: ``accuracy_new`` and the like."""
+    if metric in ("accuracy", "accuracy_all"):
+        return "all"
+    found = re.fullmatch(r"accuracy(?:_| on )(\w+?)(?: test nodes)?", metric)
+    return found.group(1) if found else None
+
+
+def summary_name(metric: str) -> str | None:
+    """The metric of a whole stream that a name stands for."""
+    return SUMMARIES.get(metric.replace("_", " "))
+
+
+def order(names: Iterable[str]) -> list[str]:
+    """Known strategies in their order, then the others."""
+    unique = list(dict.fromkeys(names))
+    return sorted(unique, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
+
+
+def usable(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Rows with a value; of repeated ones the last."""
+    last: dict[tuple[Any, ...], Mapping[str, Any]] = {}
+    names = ("dataset", "strategy", "method", "variant", "step", "seed", "metric")
+    for row in rows:
+        if row.get("value") is not None and not row.get("error"):
+            last[tuple(row.get(name) for name in names)] = row
+    return list(last.values())
