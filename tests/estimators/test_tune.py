@@ -13,6 +13,7 @@ from grafenne import (
     random_split,
     split_edges,
 )
+from grafenne.baselines.methods import make_method
 from grafenne.datasets import synthetic
 from grafenne.errors import DataError, ParameterError, TrainingError, UnknownNameError
 from grafenne.estimators.tune import DEFAULT_SPACE, tune
@@ -138,6 +139,29 @@ def test_a_trial_that_fails_does_not_end_the_search(
     estimator.learning_rate = 1e30
     with pytest.raises(TrainingError, match="every trial"):
         tune(estimator, graph, trials=1, space=space)
+
+
+def test_estimators_behind_an_imputation_are_tuned_by_the_names_of_their_parts(
+    graph: FeatureGraph,
+) -> None:
+    estimator = make_method("fp+sage", epochs=2, width=4)
+    space = {"estimator__width": (4, 8), "imputer__keep": (2, 16)}
+    found = tune(estimator, graph, trials=4, space=space)
+    settings = found.table[list(space)].to_numpy().tolist()
+    assert settings[0] == [4, 128]  # as it is
+    assert len({tuple(one) for one in settings}) == 4
+    again = estimator.set_params(**found.best_settings).fit(graph)
+    assert again.history_.best_loss == found.best_score
+
+
+@pytest.mark.parametrize("name", ["sage", "gcnmf", "pagnn", "fate", "traditional", "nm+grafenne"])
+def test_any_method_can_be_tuned(graph: FeatureGraph, name: str, tmp_path: Path) -> None:
+    estimator = make_method(name, epochs=1, width=4)
+    log = tmp_path / "trials.jsonl"
+    found = tune(estimator, graph, trials=2, log=log)
+    drawn = {setting.removeprefix("estimator__") for setting in found.best_settings}
+    assert {"learning_rate", "dropout", "width"} <= drawn <= set(DEFAULT_SPACE)
+    assert len(tune(estimator, graph, trials=3, log=log).table) == 3
 
 
 def test_mistakes_are_named(graph: FeatureGraph, estimator: GrafenneClassifier) -> None:

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
     from grafenne.data.feature_graph import FeatureGraph
     from grafenne.data.split import Split
-    from grafenne.estimators.base import GrafenneEstimator
+    from grafenne.estimators.base import NetworkEstimator
+    from grafenne.impute.wrapped import ImputedEstimator
     from grafenne.tasks.links import EdgeSplit
+
+    Tunable = NetworkEstimator | ImputedEstimator
 
 Space = Mapping[str, Sequence[Any]]
 
@@ -32,7 +35,8 @@ DEFAULT_SPACE: Space = {
     "width": (32, 64, 128),
     "features": ("learned", "name", "structural"),
 }
-"""What :func:`tune` draws from unless told otherwise: 2,304 combinations."""
+"""What :func:`tune` draws from unless told otherwise, as far as the estimator has these settings:
+2,304 combinations for GRAFENNE."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class TuneResult:
 
 
 def tune(
-    estimator: GrafenneEstimator,
+    estimator: Tunable,
     graph: FeatureGraph,
     split: Split | EdgeSplit | None = None,
     *,
@@ -72,11 +76,14 @@ def tune(
     a split is never looked at. The estimator itself is left alone.
 
     Args:
-        estimator: The estimator whose settings are in question.
+        estimator: The estimator whose settings are in question, GRAFENNE's or a baseline. Behind
+            an imputation its settings are called ``estimator__width``, ``imputer__keep`` and so
+            on.
         graph: The graph to train on.
         split: As in ``fit``; without it ``fit`` sets validation data aside by its own seed.
         trials: How many settings to try.
-        space: The values to draw from, by setting; :data:`DEFAULT_SPACE` by default.
+        space: The values to draw from, by setting; by default those of :data:`DEFAULT_SPACE`
+            that the estimator has.
         seed: Seed of the draw.
         verbose: Whether to tell each trial on standard error.
         log: A JSON-lines file with a line per finished trial. A search that was interrupted goes
@@ -85,16 +92,16 @@ def tune(
     """
     from sklearn.base import clone
 
-    space = DEFAULT_SPACE if space is None else space
+    space = default_space(estimator) if space is None else space
     if trials < 1:
         raise ParameterError(f"trials must be at least 1, got {trials}.")
     _check_space(space, estimator)
     kept = _Log(Path(log), _identity(estimator, graph, split, space, seed)) if log else None
     rows: list[dict[str, Any]] = [] if kept is None else kept.rows[:trials]
-    for number, settings in enumerate(_draws(estimator, space, trials, seed)):
+    for number, settings in enumerate(draw_settings(_settings(estimator), space, trials, seed)):
         if number < len(rows):
             continue
-        row = _try(clone(estimator).set_params(**settings), graph, split)
+        row = try_estimator(clone(estimator).set_params(**settings), graph, split)
         row = {"trial": number, "settings": settings, **row}
         rows.append(row)
         if kept is not None:
@@ -118,8 +125,8 @@ def describe_trial(row: Mapping[str, Any]) -> str:
     )
 
 
-def _check_space(space: Space, estimator: GrafenneEstimator) -> None:
-    known = estimator.get_params(deep=False)
+def _check_space(space: Space, estimator: Tunable) -> None:
+    known = _settings(estimator)
     if not space:
         raise ParameterError("The space of a search must not be empty.")
     for name, values in space.items():
@@ -129,14 +136,40 @@ def _check_space(space: Space, estimator: GrafenneEstimator) -> None:
             raise ParameterError(f"The space gives no list of values for {name!r}.")
 
 
-def _draws(
-    estimator: GrafenneEstimator, space: Space, trials: int, seed: int
+def default_space(estimator: Tunable) -> dict[str, Sequence[Any]]:
+    """The part of :data:`DEFAULT_SPACE` that an estimator has, by its names for the settings."""
+    known = _settings(estimator)
+    inner = {name: f"estimator__{name}" for name in DEFAULT_SPACE}
+    named = {name: inner[name] if inner[name] in known else name for name in DEFAULT_SPACE}
+    return {named[name]: DEFAULT_SPACE[name] for name in DEFAULT_SPACE if named[name] in known}
+
+
+def _settings(estimator: Tunable) -> dict[str, Any]:
+    """All settings, with those of an estimator behind an imputation."""
+    from grafenne.impute.wrapped import ImputedEstimator
+
+    if isinstance(estimator, ImputedEstimator):
+        settings: dict[str, Any] = estimator.get_params(deep=True)
+        return settings
+    own: dict[str, Any] = estimator.get_params(deep=False)
+    return own
+
+
+def draw_settings(
+    own: Mapping[str, Any], space: Space, trials: int, seed: int
 ) -> Iterator[dict[str, Any]]:
-    """The settings of each trial; those of the first trials do not depend on how many follow."""
-    own = {name: value for name, value in estimator.get_params(deep=False).items() if name in space}
-    yield own
+    """The settings of each trial; those of the first trials do not depend on how many follow.
+
+    Args:
+        own: What the estimator has now, which is the first trial.
+        space: The values to draw from; no combination is drawn twice.
+        trials: How many, fewer if there are no more combinations.
+        seed: Seed of the draw.
+    """
+    first = {name: value for name, value in own.items() if name in space}
+    yield first
     generator = np.random.default_rng(seed)
-    seen = [own]
+    seen = [first]
     possible = math.prod(len(values) for values in space.values())
     misses = 0
     while len(seen) < trials and misses < 100 * possible:
@@ -159,10 +192,13 @@ def _equal(one: Any, other: Any) -> bool:
     return isinstance(one, plain) and isinstance(other, plain) and one == other
 
 
-def _try(
-    estimator: GrafenneEstimator, graph: FeatureGraph, split: Split | EdgeSplit | None
+def try_estimator(
+    estimator: Tunable, graph: FeatureGraph, split: Split | EdgeSplit | None
 ) -> dict[str, Any]:
-    trained: Any = estimator.set_params(verbose=False)
+    """Fits an estimator and tells its validation loss and metric; no loss if training failed."""
+    trained: Any = estimator
+    quiet = {"verbose": False, "estimator__verbose": False}
+    trained.set_params(**{name: quiet[name] for name in _settings(trained) if name in quiet})
     try:
         history = trained.fit(graph, split).history_
     except TrainingError:
@@ -195,7 +231,7 @@ def _result(rows: list[dict[str, Any]]) -> TuneResult:
 
 
 def _identity(
-    estimator: GrafenneEstimator,
+    estimator: Tunable,
     graph: FeatureGraph,
     split: Any,
     space: Space,
@@ -205,9 +241,11 @@ def _identity(
     from grafenne.allotrope import to_allotropic
     from grafenne.training.identity import data_checksum, describe_setting
 
-    settings = estimator.get_params(deep=False)
-    for name in ("verbose", "device"):
-        settings.pop(name, None)
+    settings = {
+        name: value
+        for name, value in _settings(estimator).items()
+        if name.removeprefix("estimator__") not in ("verbose", "device")
+    }
     seen = getattr(split, "graph", graph)  # an edge split shows its training edges only
     parts = [] if split is None else [split.train, split.validation]
     told: list[Any] = []

@@ -1,0 +1,215 @@
+"""The experiments of the paper, and one that others hold against it."""
+
+from __future__ import annotations
+
+from grafenne.experiments.cells import Cell
+from grafenne.experiments.registry import Experiment, grid, register
+
+SMALL = ("cora", "citeseer", "actor")
+RATES = (0.0, 0.5, 0.99)
+EXTREME_RATES = (0.0, 0.5, 0.99, 0.999, 0.9999, 0.99999)
+
+NODES = "node-classification"
+LINKS = "link-prediction"
+FEW_LABELS = "few-labels"
+
+WHOLE = ("sage", "gcn", "mlp", "gcnmf", "pagnn", "grafenne", "grafenne+labels", "sage+labels")
+"""Methods that are run with nothing missing too; an imputation would have nothing to do there."""
+
+INCOMPLETE = (
+    "sage",
+    "gcn",
+    "mlp",
+    "gcnmf",
+    "pagnn",
+    "pagnn-2",
+    "nm+sage",
+    "fp+sage",
+    "pcfi+sage",
+    "grafenne",
+    "nm+grafenne",
+    "fp+grafenne",
+    "grafenne+labels",
+    "sage+labels",
+)
+"""Methods where features are missing. The mask of observed cells joins them where it is small."""
+
+
+def _in_order(cells: list[Cell]) -> list[Cell]:
+    """By dataset and method, each with its missing rates rising."""
+    order = [*INCOMPLETE]
+    order.insert(1, "mask+sage")
+    datasets = list(dict.fromkeys(cell.dataset for cell in cells))
+    return sorted(
+        cells, key=lambda cell: (datasets.index(cell.dataset), order.index(cell.method), cell.p)
+    )
+
+
+def _node_cells() -> list[Cell]:
+    cells = grid(NODES, SMALL, WHOLE, (0.0,), search="classification")
+    cells += grid(NODES, SMALL, INCOMPLETE, (0.5, 0.99), search="classification")
+    cells += grid(NODES, SMALL, ("mask+sage",), (0.99,), search="classification")
+    return _in_order(cells)
+
+
+def _physics_cells() -> list[Cell]:
+    """Methods that list the observed zeros start at p = 0.99: at 0.5 there are 145 million."""
+    plain = ("sage", "grafenne", "grafenne+labels", "sage+labels")
+    listed = ("mask+sage", "pagnn", "nm+sage", "fp+sage", "nm+grafenne", "fp+grafenne")
+    cells = grid("physics", ("physics",), plain, EXTREME_RATES, search="classification")
+    cells += grid("physics", ("physics",), listed, EXTREME_RATES[2:], search="classification")
+    cells += grid("physics", ("physics",), ("gcnmf",), (0.0,), search="classification")
+    return _in_order(cells)
+
+
+def _link_cells() -> list[Cell]:
+    data = {"split": "edges"}
+    plain = ("sage", "grafenne", "gat", "grafenne-gat", "gin", "grafenne-gin")
+    filled = ("nm+sage", "fp+sage", "nm+grafenne", "fp+grafenne")
+    cells = grid(LINKS, SMALL, plain, RATES, search="links", data=data)
+    cells += grid(LINKS, SMALL, filled, (0.5, 0.99), search="links", data=data)
+    cells += grid(
+        LINKS,
+        SMALL,
+        filled,
+        (0.5, 0.99),
+        search="links",
+        data={**data, "leaked": True},
+        extra={"leaked": True},
+    )
+    return cells
+
+
+def _few_label_cells() -> list[Cell]:
+    methods = (
+        "gcn",
+        "sage",
+        "nm+gcn",
+        "fp+gcn",
+        "pcfi+gcn",
+        "pagnn",
+        "grafenne",
+        "fp+grafenne",
+        "pcfi+grafenne",
+        "grafenne+labels",
+        "gcn+labels",
+    )
+    cells = []
+    for pattern in ("uniform", "structural"):
+        cells += grid(
+            FEW_LABELS,
+            ("cora", "citeseer"),
+            methods,
+            (0.995,),
+            search=f"few-labels-{pattern}",
+            data={"split": "few-labels", "pattern": pattern, "largest_component": True},
+            extra={"variant": pattern},
+        )
+    return cells
+
+
+def _translation_cells() -> list[Cell]:
+    methods = ("grafenne", "sage")
+    cells = []
+    for variant, data in (("", {}), ("translated", {"shift": 10.0})):
+        cells += grid(
+            "translation",
+            ("cora",),
+            methods,
+            RATES,
+            search="classification",
+            data=data,
+            extra={"variant": variant},
+        )
+    return cells
+
+
+register(
+    Experiment(
+        name=NODES,
+        title="Node classification with missing features",
+        paper="Table 2",
+        cells=_node_cells(),
+    )
+)
+register(
+    Experiment(
+        name="backbones",
+        title="GAT and GIN, alone and as phase 2",
+        paper="Table 3",
+        cells=grid(
+            "backbones",
+            SMALL,
+            ("gat", "grafenne-gat", "gin", "grafenne-gin"),
+            RATES,
+            search="classification",
+        ),
+    )
+)
+register(
+    Experiment(
+        name=LINKS,
+        title="Link prediction with missing features",
+        paper="Table 4 and the table of GAT and GIN in the appendix",
+        cells=_link_cells(),
+        metric="auc",
+        unit="fraction",
+    )
+)
+register(
+    Experiment(
+        name="physics",
+        title="Extreme missing rates on a large graph",
+        paper="Table 5",
+        cells=_physics_cells(),
+    )
+)
+register(
+    Experiment(
+        name="message-passing",
+        title="Three phases against traditional message passing",
+        paper="Appendix, impact of 3-phase message passing",
+        cells=grid(
+            "message-passing", SMALL, ("traditional", "grafenne"), (0.0,), search="classification"
+        ),
+    )
+)
+register(
+    Experiment(
+        name="translation",
+        title="All values shifted by 10",
+        paper="Appendix, impact of feature translation",
+        cells=_translation_cells(),
+    )
+)
+register(
+    Experiment(
+        name="fate",
+        title="Comparison with FATE",
+        paper="Appendix, comparison with FATE",
+        cells=grid(
+            "fate", (*SMALL, "physics"), ("fate", "grafenne"), RATES, search="classification"
+        ),
+    )
+)
+register(
+    Experiment(
+        name="statistics",
+        title="Dataset statistics",
+        paper="Table 1",
+        cells=[Cell("statistics", name, "counts") for name in (*SMALL, "physics")],
+        metric="nodes",
+        run="grafenne.experiments.statistics:count_dataset",
+        configure="grafenne.experiments.statistics:configure_counts",
+        seeds=1,
+        unit="count",
+    )
+)
+register(
+    Experiment(
+        name=FEW_LABELS,
+        title="20 labels per class, 99.5 % of the features missing",
+        paper="not in the paper; the protocol in which others compare it",
+        cells=_few_label_cells(),
+    )
+)

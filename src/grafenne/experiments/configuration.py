@@ -1,0 +1,103 @@
+"""The settings of a cell: a method's defaults, what a search chose, and what the data asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from grafenne.experiments.cells import Cell
+from grafenne.experiments.problem import DEFAULT_DATA
+
+MANY_MISSING = 0.9
+"""From this missing rate on the observed zeros are few enough to be listed for any method."""
+
+LARGE = frozenset({"physics"})
+"""Datasets on which training is cut shorter, for every method, to bound the time it takes."""
+
+TRAINING = {False: {"epochs": 500, "patience": 60}, True: {"epochs": 150, "patience": 25}}
+"""How long a reported run trains at most, on small and on large data."""
+
+SEARCH_TRAINING = {False: {"epochs": 150, "patience": 20}, True: {"epochs": 75, "patience": 15}}
+"""How long a trial of a search trains at most, the same for every method."""
+
+FILLED_CELLS = {False: 512, True: 64}
+"""How many filled cells of a node a graph network behind an imputation gets."""
+
+FILLED_CELLS_OF_GRAFENNE = {False: 128, True: 64}
+"""The same for GRAFENNE, which pays more for each of them."""
+
+UNPLAIN = ("random_state", "verbose", "device")
+"""Settings of an estimator that are no part of a configuration."""
+
+
+def task_of(data: Mapping[str, Any]) -> str:
+    """What is predicted: ``links`` where edges are split, else ``classification``."""
+    return "links" if data["split"] == "edges" else "classification"
+
+
+def method_of(cell: Cell) -> str:
+    """The method that is run for a cell.
+
+    With nothing missing GCNMF is a GCN (its mixture stands for missing cells alone) and is run
+    as one: listing millions of observed zeros would give the same network, only slower.
+    """
+    return "gcn" if cell.method == "gcnmf" and cell.p == 0 else cell.method
+
+
+def sees_zeros(cell: Cell) -> bool:
+    """Whether a method needs to know which zeros are observed.
+
+    Imputations and the networks made for missing cells tell a known zero from a missing cell. A
+    plain network reads both as zero. GRAFENNE may or may not join a node with features whose
+    value is known to be zero: it does by default where few cells are left.
+    """
+    from grafenne.baselines.methods import METHODS
+
+    method = METHODS[method_of(cell)]
+    if method.imputer is not None or method.family in ("Gcnmf", "Pagnn"):
+        return True
+    return method.family == "Grafenne" and cell.p >= MANY_MISSING
+
+
+def configure(
+    cell: Cell,
+    *,
+    chosen: Mapping[str, Any] | None = None,
+    epochs: int | None = None,
+    searching: bool = False,
+) -> dict[str, Any]:
+    """Everything that decides the result of a cell, as plain data.
+
+    Args:
+        cell: The cell.
+        chosen: Settings that a search found; defaults without them. ``observed_zeros`` is one of
+            the data, all others are the estimator's.
+        epochs: Most epochs, to try things out.
+        searching: Whether this is a trial of a search, which trains for a shorter time.
+    """
+    from grafenne.baselines.methods import METHODS, make_method
+
+    settings = dict(chosen or {})
+    data = {**DEFAULT_DATA, "observed_zeros": sees_zeros(cell), **cell.data}
+    data["observed_zeros"] = settings.pop("observed_zeros", data["observed_zeros"])
+    large = cell.dataset in LARGE
+    training = dict((SEARCH_TRAINING if searching else TRAINING)[large])
+    if epochs is not None:
+        training["epochs"] = epochs
+    name = method_of(cell)
+    method = METHODS[name]
+    if method.imputer in ("feature-propagation", "pcfi"):
+        kept = FILLED_CELLS_OF_GRAFENNE if method.family == "Grafenne" else FILLED_CELLS
+        settings["imputer__keep"] = kept[large]
+    made = make_method(name, task=task_of(data), **training, **settings)
+    inner = made.estimator if method.imputer is not None else made
+    config: dict[str, Any] = {
+        "data": data,
+        "estimator": type(inner).__name__,
+        "settings": {
+            name: value for name, value in inner.get_params().items() if name not in UNPLAIN
+        },
+    }
+    if method.imputer is not None:
+        config["imputer"] = {"name": made.imputer.name, **made.imputer.get_params()}
+    return config

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+
+from grafenne.baselines import gcnmf
+from grafenne.ops import SparsePattern, sparse_product
+
+
+@pytest.fixture
+def pattern() -> SparsePattern:
+    generator = np.random.default_rng(3)
+    cells = generator.random((37, 23)) < 0.5
+    cells[4] = False
+    return SparsePattern.from_scipy(sparse.csr_array(cells.astype(np.float32)))
+
+
+def test_unpacked_rows_are_the_pattern(
+    pattern: SparsePattern, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gcnmf, "BLOCK_CELLS", 23 * 5)
+    blocks = [block for _, block in gcnmf.unpacked_rows(pattern, torch.float32)]
+    assert [len(block) for block in blocks] == [5] * 7 + [2]
+    whole = torch.zeros(37, 23)
+    whole[pattern.rows.long(), pattern.indices.long()] = 1
+    assert torch.equal(torch.cat(blocks), whole)
+
+
+def test_block_products_agree_with_sparse_ones(
+    pattern: SparsePattern, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gcnmf, "BLOCK_CELLS", 23 * 5)
+    generator = torch.Generator().manual_seed(0)
+    rows = torch.randn(23, 4, dtype=torch.float64, generator=generator)
+    weights = torch.randn(37, 4, dtype=torch.float64, generator=generator)
+    results = []
+    for many in (0, 10_000):  # always unpacked, never unpacked
+        monkeypatch.setattr(gcnmf, "MANY_ENTRIES", many)
+        given = rows.clone().requires_grad_()
+        product = gcnmf.sum_of_rows(pattern, given)
+        (product * weights).sum().backward()
+        assert given.grad is not None
+        results.append((product.detach(), given.grad))
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one, other)
+    torch.testing.assert_close(results[0][0], sparse_product(pattern, None, rows))

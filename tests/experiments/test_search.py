@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from grafenne.experiments.cells import Cell
+from grafenne.experiments.chosen import PACKAGED, ChosenSettings
+from grafenne.experiments.configuration import configure
+from grafenne.experiments.registry import experiments, get_experiment
+from grafenne.experiments.runner import Options, make_plan
+from grafenne.experiments.search import (
+    FEW_TRIALS,
+    SEARCH_SEED,
+    TRIALS,
+    best_trial,
+    searched_cells,
+    trials_of,
+)
+from grafenne.experiments.search_runner import make_search_plan, run_search
+from grafenne.experiments.selection import select
+from grafenne.experiments.space import space_of
+from grafenne.experiments.store import ResultFile
+from tests.experiments.tiny import register_tiny
+
+
+def paper_cells() -> list[Cell]:
+    names = ("node-classification", "backbones", "link-prediction", "physics", "fate", "few-labels")
+    return searched_cells(cell for name in names for cell in get_experiment(name).cells)
+
+
+def test_all_methods_are_searched_in_spaces_of_the_same_size() -> None:
+    sizes = {math.prod(map(len, space_of(cell).values())) for cell in paper_cells()}
+    assert sizes == {5184}
+
+
+def test_all_methods_get_the_same_number_of_trials() -> None:
+    counts: dict[tuple[str | None, str, float], set[int]] = {}
+    for cell in paper_cells():
+        counts.setdefault((cell.search, cell.dataset, cell.p), set()).add(len(trials_of(cell)))
+    for (search, dataset, _), found in counts.items():
+        few = search == "links" or dataset == "physics"
+        assert found == {FEW_TRIALS if few else TRIALS}
+
+
+def test_the_first_trial_is_the_defaults_and_no_other_is() -> None:
+    for cell in paper_cells()[:8]:
+        trials = trials_of(cell, 4)
+        assert trials[0].config == configure(cell, searching=True)
+        assert len({trial.identity for trial in trials}) == 4
+
+
+def test_trials_train_equally_long() -> None:
+    lengths = {
+        (trial.config["settings"]["epochs"], trial.config["settings"]["patience"])
+        for cell in paper_cells()
+        if cell.dataset == "cora"
+        for trial in trials_of(cell, 2)
+    }
+    assert len(lengths) == 1
+
+
+def test_the_seed_of_the_search_is_not_reported() -> None:
+    assert all(experiment.seeds <= SEARCH_SEED for experiment in experiments().values())
+
+
+def test_cells_with_the_same_question_share_a_search() -> None:
+    cells = [*get_experiment("message-passing").cells, *get_experiment("fate").cells]
+    shared = [cell for cell in searched_cells(cells) if cell.method == "grafenne"]
+    assert len(shared) == 12  # four datasets at three rates, once each
+
+
+def test_the_lowest_loss_wins() -> None:
+    rows: list[dict[str, Any]] = [
+        {"trial": 0, "loss": 0.5, "metric": 0.9},
+        {"trial": 1, "loss": None, "metric": None},
+        {"trial": 2, "loss": 0.4, "metric": 0.7},
+        {"trial": 3, "loss": 0.4, "metric": 0.8},
+    ]
+    best = best_trial(rows)
+    assert best is not None
+    assert best["trial"] == 3
+    assert best_trial(rows[1:2]) is None
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> Options:
+    register_tiny()
+    return Options(
+        results=tmp_path / "results", settings=tmp_path / "settings.json", epochs=2, quiet=True
+    )
+
+
+def test_a_search_goes_on_where_it_was_and_its_choice_is_used(options: Options) -> None:
+    tiny = get_experiment("tiny")
+    cells = [cell for cell in tiny.cells if cell.p == 0.99]
+    plan = make_search_plan(cells, options, trials=2)
+    assert len(plan.left) == 6
+    assert run_search(plan, options) == []
+    log = ResultFile(options.results / "search.jsonl")
+    rows = log.read()
+    assert sorted((row["method"], row["trial"]) for row in rows) == [
+        (method, trial) for method in ("fp+sage", "grafenne", "sage") for trial in (0, 1)
+    ]
+
+    # As if it had been killed before the last trials.
+    lines = log.path.read_text().splitlines(keepends=True)
+    log.path.write_text("".join(lines[:4]) + lines[4][:30])
+    again = make_search_plan(cells, options, trials=2)
+    assert len(again.left) == 2
+    assert run_search(again, options) == []
+    assert [(row["identity"], row["loss"]) for row in log.read()] == [
+        (row["identity"], row["loss"]) for row in rows
+    ]
+    assert make_search_plan(cells, options, trials=2).left == []
+    assert len(make_search_plan(cells, options, trials=3).left) == 3
+
+    kept = json.loads(options.settings.read_text())["tiny"]["synthetic"]["0.99"]
+    for cell in cells:
+        own = [row for row in rows if row["method"] == cell.method]
+        best = min(own, key=lambda row: row["loss"])
+        assert kept[cell.method]["settings"] == best["settings"]
+        assert kept[cell.method]["trials"] == 2
+    runs = make_plan(tiny, select(tiny, (), seeds=1), options).runs
+    assert {(run.cell.p, run.settings) for run in runs} == {(0.5, "default"), (0.99, "searched")}
+    for run in runs:
+        if run.settings == "searched":
+            chosen = dict(kept[run.cell.method]["settings"])
+            zeros = chosen.pop("observed_zeros", run.config["data"]["observed_zeros"])
+            assert chosen.items() <= run.config["settings"].items()
+            assert run.config["data"]["observed_zeros"] == zeros
+
+
+def test_the_packaged_settings_fit_the_cells_they_are_for() -> None:
+    packaged = ChosenSettings(PACKAGED)
+    for cell in paper_cells():
+        chosen = packaged.of(cell)
+        if chosen is not None:
+            assert chosen.keys() == space_of(cell).keys()
+            configure(cell, chosen=chosen)
