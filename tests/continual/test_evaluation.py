@@ -71,7 +71,10 @@ def test_groups_and_summary() -> None:
     assert summary.loc["frozen", "update forgetting"] == 0
     assert summary.loc["frozen", "forward transfer"] == 0
     assert set(results.table()["metric"]) == {
-        f"accuracy on {group} test nodes" for group in ("all", "affected", "unaffected", "new")
+        "accuracy",
+        "accuracy_affected",
+        "accuracy_unaffected",
+        "accuracy_new",
     }
     assert results.rows(dataset="small")[0]["dataset"] == "small"
 

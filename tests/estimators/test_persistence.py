@@ -14,13 +14,13 @@ from safetensors.torch import load_file, save_file
 from sklearn.base import clone
 from torch_geometric.nn import GATConv, GCNConv, GraphConv, SAGEConv
 
-from grafenne import FeatureGraph, GrafenneClassifier, GrafenneRegressor
+from grafenne import FeatureGraph, GrafenneClassifier, GrafenneRegressor, Split
 from grafenne.errors import DataError, ModelFileError, NotFittedError, ParameterError
 from grafenne.estimators.base import GrafenneEstimator
 from grafenne.nn import LearnedFeatures
 from tests.estimators.cases import EVERY, answers, graph_for, make
 
-ABOUT, WEIGHTS = "model.json", "model.safetensors"
+ABOUT, WEIGHTS, MEMORY = "model.json", "model.safetensors", "memory.json"
 
 
 def vectors(names: list[str]) -> np.ndarray:
@@ -78,7 +78,8 @@ def test_a_loaded_model_gives_the_same_bits(name: str, tmp_path: Path) -> None:
     graph = graph_for(kind)
     model = make(kind, epochs=3, **settings).fit(graph)
     model.save(tmp_path / "model")
-    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == [ABOUT, WEIGHTS]
+    expected = [ABOUT, WEIGHTS] if kind == "links" else [MEMORY, ABOUT, WEIGHTS]
+    assert sorted(path.name for path in (tmp_path / "model").iterdir()) == expected
     state = torch.random.get_rng_state()
     loaded = type(model).load(tmp_path / "model")
     assert torch.equal(state, torch.random.get_rng_state())
@@ -211,6 +212,39 @@ def test_what_cannot_be_saved_is_told_and_leaves_nothing(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
+def test_folders_of_older_versions_still_load(tmp_path: Path) -> None:
+    graph = graph_for("classifier")
+    model = make("classifier").fit(graph)
+    model.save(tmp_path / "m")
+    (tmp_path / "m" / MEMORY).unlink()
+    edit(tmp_path / "m", lambda about: about.pop("digest"))
+    loaded = GrafenneClassifier.load(tmp_path / "m")
+    check_same(model, loaded, graph)
+    assert not hasattr(loaded, "split_")
+    loaded.update(graph, graph, strategy="finetune")  # all labelled nodes count as new
+
+
+def test_the_split_comes_back(tmp_path: Path) -> None:
+    for number, nodes in enumerate(
+        ([f"n{place}" for place in range(9)], 9, [3 * n for n in range(9)])
+    ):
+        graph = FeatureGraph.from_arrays(nodes, 1, labels=["a", "b", "a"] * 3)
+        split = Split([0, 4, 5], [1, 2], [7])
+        model = make("classifier", epochs=1).fit(graph, split)
+        model.save(tmp_path / str(number))
+        loaded = GrafenneClassifier.load(tmp_path / str(number))
+        assert loaded.split_nodes_ == graph.nodes
+        for part in ("train", "validation", "test"):
+            assert np.array_equal(getattr(loaded.split_, part), getattr(split, part))
+
+
+def test_strange_ids_are_left_out(tmp_path: Path) -> None:
+    graph = FeatureGraph.from_arrays([(0, 1), (1, 2), (2, 3)], 1, labels=["a", "b", "a"])
+    make("classifier", epochs=1).fit(graph).save(tmp_path / "m")
+    assert not (tmp_path / "m" / MEMORY).exists()
+    assert not hasattr(GrafenneClassifier.load(tmp_path / "m"), "split_")
+
+
 # ---- damaged files ---------------------------------------------------------------------------
 
 
@@ -218,7 +252,7 @@ def test_what_cannot_be_saved_is_told_and_leaves_nothing(tmp_path: Path) -> None
 def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     folder = tmp_path_factory.mktemp("models") / "m"
     make("classifier", epochs=1, labels_as_features=True).fit(graph_for("classifier")).save(folder)
-    return {name: (folder / name).read_bytes() for name in (ABOUT, WEIGHTS)}
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def edit(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
@@ -247,6 +281,14 @@ def weights(change: Callable[[dict[str, torch.Tensor]], object]) -> Callable[[Pa
 def cut(folder: Path) -> None:
     whole = (folder / WEIGHTS).read_bytes()
     (folder / WEIGHTS).write_bytes(whole[: len(whole) // 2])
+
+
+def memory(name: str, value: Any) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        content = json.loads((folder / MEMORY).read_text())
+        (folder / MEMORY).write_text(json.dumps({**content, name: value}))
+
+    return damage
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -302,6 +344,39 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "tensor too many": (
         weights(lambda tensors: tensors.update({"network.more": torch.zeros(2)})),
         "should be absent",
+    ),
+    "cut memory": (lambda folder: (folder / MEMORY).write_text('{"nodes": ['), MEMORY),
+    "other memory": (lambda folder: (folder / MEMORY).write_text("3"), "learnt from"),
+    "memory without nodes": (memory("nodes", None), "neither text nor whole numbers"),
+    "nodes of a strange type": (memory("nodes", [[1]] * 30), "neither text nor whole numbers"),
+    "negative number of nodes": (memory("nodes", -1), "negative"),
+    "nodes too few": (memory("nodes", ["n0"]), "too large"),
+    "nodes twice": (memory("nodes", ["n0"] * 30), "n0"),
+    "node in two parts": (memory("test", [0, 0]), "position 0"),
+    "fractions as positions": (memory("train", [0.5]), "whole numbers"),
+    "unknown strategy": (
+        memory("strategy", {"name": "magic", "settings": {}, "remembered": {}}),
+        "magic",
+    ),
+    "too many remembered": (
+        memory(
+            "strategy",
+            {
+                "name": "replay",
+                "settings": {"memory": 1},
+                "remembered": {"nodes": ["n0", "n1"], "offered": 2},
+            },
+        ),
+        "remembered nodes",
+    ),
+    "lineage": (entry("lineage", ["x"]), "lineage"),
+    "remembered tensor of no weight": (
+        weights(lambda tensors: tensors.update({"memory.more": torch.zeros(2)})),
+        "memory.more should be absent",
+    ),
+    "remembered tensor of another shape": (
+        weights(lambda tensors: tensors.update({"memory.head.bias": torch.zeros(9)})),
+        r"memory\.head\.bias should be float32 of shape \[2\]",
     ),
     "labels out of range": (
         weights(lambda tensors: tensors["label_codes"].fill_(5)),

@@ -8,7 +8,15 @@ from grafenne.continual.registry import STRATEGIES, make_strategy
 from grafenne.continual.replay import ExperienceReplay
 from grafenne.continual.results import StepResult, StreamResults
 from grafenne.continual.strategies import Finetune, Frozen, Retrain, Strategy, WarmStart
-from grafenne.continual.streams import ContinualTask, churn_task, debian_task, synthetic_task
+from grafenne.continual.streams import (
+    ContinualTask,
+    churn_task,
+    dblp_task,
+    debian_task,
+    folder_task,
+    make_task,
+    synthetic_task,
+)
 from grafenne.continual.update import UpdateReport
 
 __all__ = [
@@ -29,8 +37,11 @@ __all__ = [
     "UpdateReport",
     "WarmStart",
     "churn_task",
+    "dblp_task",
     "debian_task",
+    "folder_task",
     "make_strategy",
+    "make_task",
     "run_stream",
     "stable_parts",
     "synthetic_task",

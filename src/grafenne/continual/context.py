@@ -73,7 +73,8 @@ class UpdateContext:
     def prepared(self) -> AllotropicGraph:
         """The graph after the change as the network sees it."""
         prepared: AllotropicGraph = self.learner._prepare(self.after)
-        return prepared
+        # That of a model trained by batches stays in main memory, wherever the network is.
+        return prepared.to(self.learner.device) if self.learner._in_blocks else prepared
 
     @cached_property
     def targets(self) -> Tensor:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from grafenne.continual.context import UpdateContext
 from grafenne.continual.ewc import Ewc
 from grafenne.continual.importance import Importance
+from grafenne.continual.memory import check_ids
 from grafenne.errors import ParameterError
 
 
@@ -90,6 +92,18 @@ class ContGnn(Ewc):
     def stored_numbers(self) -> int:
         """The remembered ids."""
         return len(self._memory)
+
+    def remembered(self) -> dict[str, Any]:
+        """The memory, and how many nodes of each class were offered to it."""
+        seen = [[int(code), int(count)] for code, count in self._seen.items()]
+        return {"nodes": list(self._memory), "seen": seen}
+
+    def recall(self, remembered: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+        """The memory as it was."""
+        # A share of at least one node for each class may exceed the memory's size.
+        most = self.memory + len(remembered["seen"])
+        self._memory = list(check_ids(remembered["nodes"], most))
+        self._seen = Counter({int(code): int(count) for code, count in remembered["seen"]})
 
     def _remember(self, context: UpdateContext, offered: NDArray[np.int64]) -> None:
         """Keeps each class at its share of all nodes offered so far."""

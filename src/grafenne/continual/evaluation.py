@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from grafenne.continual.judge import Judge, without_test
 from grafenne.continual.parts import StreamSplit
+from grafenne.continual.peak_memory import PeakMemory
 from grafenne.continual.registry import make_strategy
-from grafenne.continual.results import GROUPS, StepResult, StreamResults
+from grafenne.continual.results import StepResult, StreamResults
 from grafenne.continual.strategies import Strategy
+from grafenne.continual.stream_log import StreamLog, stream_identity
 from grafenne.data.delta import GraphDelta
-from grafenne.data.delta_rows import Rows
 from grafenne.data.feature_graph import FeatureGraph
-from grafenne.data.labels import Labels
 from grafenne.data.split import Split
 from grafenne.data.stream import GraphStream
-from grafenne.errors import DataError, ParameterError
+from grafenne.errors import ParameterError
 
 SplitRule = Callable[[FeatureGraph], Split]
 
@@ -39,6 +37,8 @@ def run_stream(
     seed: int = 0,
     options: Mapping[str, Any] | None = None,
     progress: Callable[[StepResult], None] | None = None,
+    log: Path | str | None = None,
+    fitted: Any = None,
 ) -> StreamResults:
     """Fits a classifier on the first snapshot and lets each strategy follow the stream.
 
@@ -54,177 +54,128 @@ def run_stream(
         options: Arguments of :meth:`~grafenne.GrafenneClassifier.update` for every strategy,
             for instance ``{"states": "exact"}``.
         progress: Called with each result as it comes.
+        log: A JSON-lines file with a line per strategy and step. A run that was interrupted goes
+            on from it, to the same numbers; until the run is done the models are kept beside it.
+        fitted: What :func:`fit_first` gave for the same estimator, stream, rule and seed.
     """
-    from sklearn.base import clone
-
     plans = [copy.deepcopy(make_strategy(strategy)) for strategy in strategies]
     names = [plan.name for plan in plans]
     for name in names:
         if names.count(name) > 1:
             raise ParameterError(f"The strategy {name!r} is listed twice.")
     rule = StreamSplit(seed=seed) if split_rule is None else split_rule
-    judge = _Judge(stream.first, rule(stream.first))
+    kept = None
+    if log is not None:
+        kept = StreamLog(log, stream_identity(estimator, stream, rule(stream.first), seed, options))
+    follower = _Followers(plans, kept, progress)
+    if not follower.complete(stream.num_steps):
+        if kept is not None and kept.has_first():
+            fitted = kept.first()
+        elif fitted is None:
+            fitted = fit_first(estimator, stream.first, rule, seed)
+        if kept is not None and not kept.has_first():
+            kept.keep_first(fitted)
+        follower.follow(fitted, stream, rule, options or {})
+    if kept is not None:
+        kept.tidy()
+    return StreamResults([step for name in names for step in follower.results[name]], seed)
+
+
+def fit_first(estimator: Any, graph: FeatureGraph, rule: SplitRule, seed: int) -> Any:
+    """A copy of the estimator, fitted on the first snapshot without its test labels."""
+    from sklearn.base import clone
+
+    judge = Judge(graph, rule(graph))
     fitted = clone(estimator).set_params(random_state=seed)
-    begin = time.perf_counter()
-    fitted.fit(judge.view, _without_test(judge.split))
-    spent = time.perf_counter() - begin
-    learners = {plan.name: copy.deepcopy(fitted) for plan in plans}
-    results: dict[str, list[StepResult]] = {}
-    for plan in plans:
-        first = judge.score(fitted)
-        results[plan.name] = [judge.result(plan.name, 0, first, first, spent)]
-        if progress is not None:
-            progress(results[plan.name][0])
-    for number, (delta, graph) in enumerate(stream.steps(), start=1):
-        before, told = judge.view, judge.move(graph, delta, rule(graph))
-        for plan in plans:
-            learner = learners[plan.name]
-            prior = judge.score(learner)
-            with _PeakMemory() as memory:
-                begin = time.perf_counter()
-                learner.update(
-                    before,
-                    told,
-                    after=judge.view,
-                    split=_without_test(judge.split),
-                    strategy=plan,
-                    **(options or {}),
-                )
-                spent = time.perf_counter() - begin
-            result = judge.result(plan.name, number, judge.score(learner), prior, spent)
-            result.peak_memory = memory.bytes
-            result.stored_numbers = plan.stored_numbers()
-            result.report = learner.last_update_.to_dict()
-            results[plan.name].append(result)
-            if progress is not None:
-                progress(result)
-    return StreamResults([step for name in names for step in results[name]], seed)
+    return fitted.fit(judge.view, without_test(judge.split))
 
 
-class _Judge:
-    """Knows the true labels; shows the learner a view without those of the test nodes."""
+class _Followers:
+    """One learner for each strategy, and what came of it so far.
 
-    def __init__(self, graph: FeatureGraph, split: Split) -> None:
-        self.touched: list[set[Hashable]] = [set(graph.nodes.take(split.test))]
-        self._parts: dict[Hashable, int] = {}
-        self._see(graph, split)
-        test = set(self.touched[0])
-        self.groups: dict[str, set[Hashable]] = {
-            "all": test,
-            "affected": set(),
-            "unaffected": test,
-            "new": set(),
-        }
+    Args:
+        plans: The strategies.
+        kept: Where results are kept, if they are.
+        progress: Told of each result.
+    """
 
-    def move(self, graph: FeatureGraph, delta: GraphDelta, split: Split) -> GraphDelta:
-        """Goes to the next snapshot; returns the change as the learner may see it."""
-        affected = set(delta.affected_nodes(self.graph))
-        added = set(delta.nodes_added)
-        self._see(graph, split)
-        test = set(graph.nodes.take(split.test))
-        self.groups = {
-            "all": test,
-            "affected": test & affected,
-            "unaffected": test - affected,
-            "new": test & added,
-        }
-        self.touched.append(self.groups["affected"])
-        return _hide_labels(delta, test)
-
-    def _see(self, graph: FeatureGraph, split: Split) -> None:
-        self.graph, self.split = graph, split
-        for code, part in enumerate((split.train, split.validation, split.test)):
-            for node in graph.nodes.take(part):
-                if self._parts.setdefault(node, code) != code:
-                    raise DataError(f"The split rule moved node {node!r} to another part.")
-        self.view = graph.replace(labels=_hidden(graph.labels, split.test))
-
-    def score(self, learner: Any) -> NDArray[np.bool_]:
-        """Which of the test nodes the learner gets right, in the order of the split."""
-        graph, test = self.graph, self.split.test
-        if not len(test) or graph.labels is None:
-            return np.zeros(len(test), dtype=bool)
-        predicted = learner.predict(self.view)[test]
-        truth = [graph.labels.label(int(position)) for position in test]
-        return np.array([a == b for a, b in zip(predicted, truth, strict=True)], dtype=bool)
-
-    def result(
+    def __init__(
         self,
+        plans: list[Strategy],
+        kept: StreamLog | None,
+        progress: Callable[[StepResult], None] | None,
+    ) -> None:
+        self.plans = {plan.name: plan for plan in plans}
+        self.kept, self.progress = kept, progress
+        self.results: dict[str, list[StepResult]] = {
+            plan.name: [] if kept is None else kept.results(plan) for plan in plans
+        }
+        for number in range(max(map(len, self.results.values()), default=0)):
+            for steps in self.results.values():
+                if progress is not None and number < len(steps):
+                    progress(steps[number])
+
+    def complete(self, num_steps: int) -> bool:
+        """Whether nothing is left to do."""
+        return all(len(steps) == num_steps + 1 for steps in self.results.values())
+
+    def follow(
+        self, fitted: Any, stream: GraphStream, rule: SplitRule, options: Mapping[str, Any]
+    ) -> None:
+        """Goes through the stream, over what was done before to what is left."""
+        learners = {name: self._learner(name, fitted) for name in self.plans}
+        judge = Judge(stream.first, rule(stream.first))
+        for name in self.plans:
+            if not self.results[name]:
+                first = judge.score(fitted)
+                spent = fitted.history_.seconds
+                self._tell(judge.result(name, 0, first, first, spent), learners[name])
+        for number, (delta, graph) in enumerate(stream.steps(), start=1):
+            before, told = judge.view, judge.move(graph, delta, rule(graph))
+            for name, learner in learners.items():
+                if number >= len(self.results[name]):
+                    self._tell(self._step(number, name, learner, judge, before, told, options),
+                               learner)  # fmt: skip
+
+    def _learner(self, name: str, fitted: Any) -> Any:
+        done = len(self.results[name]) - 1
+        if self.kept is None or done < 1:
+            return copy.deepcopy(fitted)
+        learner = self.kept.learner(name, done)
+        self.plans[name] = learner.strategy_  # with what it remembers
+        return learner
+
+    def _step(
+        self,
+        number: int,
         name: str,
-        step: int,
-        right: NDArray[np.bool_],
-        prior: NDArray[np.bool_],
-        seconds: float,
+        learner: Any,
+        judge: Judge,
+        before: FeatureGraph,
+        told: GraphDelta,
+        options: Mapping[str, Any],
     ) -> StepResult:
-        """The accuracies of a learner now, by group."""
-        ids = self.graph.nodes.take(self.split.test)
+        plan, prior = self.plans[name], judge.score(learner)
+        with PeakMemory() as memory:
+            begin = time.perf_counter()
+            learner.update(
+                before,
+                told,
+                after=judge.view,
+                split=without_test(judge.split),
+                strategy=plan,
+                **options,
+            )
+            spent = time.perf_counter() - begin
+        result = judge.result(name, number, judge.score(learner), prior, spent)
+        result.peak_memory = memory.bytes
+        result.stored_numbers = plan.stored_numbers()
+        result.report = learner.last_update_.to_dict()
+        return result
 
-        def accuracy(hits: NDArray[np.bool_], group: set[Hashable]) -> float:
-            inside = np.array([node in group for node in ids], dtype=bool)
-            return float(hits[inside].mean()) if inside.any() else float("nan")
-
-        return StepResult(
-            strategy=name,
-            step=step,
-            accuracy={group: accuracy(right, self.groups[group]) for group in GROUPS},
-            before_update={group: accuracy(prior, self.groups[group]) for group in GROUPS},
-            groups=[accuracy(right, group) for group in self.touched],
-            nodes={group: len(self.groups[group]) for group in GROUPS},
-            seconds=seconds,
-        )
-
-
-def _without_test(split: Split) -> Split:
-    return Split(split.train, split.validation)
-
-
-def _hidden(labels: Labels | None, positions: NDArray[np.int64]) -> Labels | None:
-    if labels is None:
-        return None
-    values = labels.values.copy()
-    values[positions] = np.nan if labels.kind == "number" else -1
-    return Labels(labels.kind, values, labels.classes)
-
-
-def _hide_labels(delta: GraphDelta, hidden: set[Hashable]) -> GraphDelta:
-    """The change without the labels of these nodes."""
-    nodes, labels = delta.labels_set.ids("node"), delta.labels_set.ids("label")
-    told = [place for place, node in enumerate(nodes) if node not in hidden]
-    gone = [node for node in delta.labels_removed if node not in hidden]
-    if len(told) == len(nodes) and len(gone) == len(delta.labels_removed):
-        return delta
-    rows = Rows("labels_set", [[nodes[place] for place in told], [labels[p] for p in told]])
-    parts: dict[str, Any] = {**delta.parts, "labels_set": rows, "labels_removed": gone}
-    return GraphDelta(**parts, label_kind=delta.label_kind)
-
-
-class _PeakMemory:
-    """Most memory of the process inside the block, above what it held before (Linux only)."""
-
-    _status, _reset = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-
-    def __init__(self) -> None:
-        self.bytes: int | None = None
-        self._held: int | None = None
-
-    def __enter__(self) -> _PeakMemory:
-        import ctypes
-
-        try:
-            # Memory that was freed but not given back would hide what is used now.
-            ctypes.CDLL(None).malloc_trim(0)
-            self._reset.write_text("5")
-            self._held = self._read("VmRSS")
-        except (OSError, AttributeError, TypeError, ValueError):
-            self._held = None
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self._held is not None:
-            self.bytes = max(self._read("VmHWM") - self._held, 0)
-
-    def _read(self, field: str) -> int:
-        for line in self._status.read_text().splitlines():
-            if line.startswith(field):
-                return int(line.split()[1]) * 1024
-        raise ValueError(f"{self._status} does not tell {field}")
+    def _tell(self, result: StepResult, learner: Any) -> None:
+        self.results[result.strategy].append(result)
+        if self.kept is not None:
+            self.kept.add(result, self.plans[result.strategy], learner)
+        if self.progress is not None:
+            self.progress(result)

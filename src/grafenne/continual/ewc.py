@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -122,6 +122,14 @@ class OnlineEwc(Ewc):
         """The importances."""
         return sum(tensor.numel() for tensor in self._total.values())
 
+    def remembered_tensors(self) -> dict[str, Tensor]:
+        """The importances added up."""
+        return dict(self._total)
+
+    def recall(self, remembered: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+        """The importances as they were."""
+        self._total = dict(tensors)
+
 
 @dataclass(kw_only=True)
 class EwcReplay(Ewc):
@@ -157,6 +165,14 @@ class EwcReplay(Ewc):
     def stored_numbers(self) -> int:
         """The remembered ids."""
         return 0 if self._reservoir is None else len(self._reservoir.nodes)
+
+    def remembered(self) -> dict[str, Any]:
+        """The memory; nothing before the first update."""
+        return {} if self._reservoir is None else self._reservoir.to_dict()
+
+    def recall(self, remembered: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+        """The memory as it was."""
+        self._reservoir = Reservoir.from_dict(self.memory, remembered) if remembered else None
 
 
 def sample_unaffected(context: UpdateContext, size: int) -> NDArray[np.int64]:

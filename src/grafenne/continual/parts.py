@@ -99,11 +99,11 @@ class StreamSplit:
 
 def known_parts(split: Split, nodes: Vocabulary, wanted: Vocabulary) -> NDArray[np.int64]:
     """The part that each of the ``wanted`` nodes has in a split of ``nodes``."""
-    parts = np.full(len(nodes) + 1, NONE)  # the last place serves nodes that are not there: -1
+    found = nodes.find(wanted)
+    parts = np.full(len(wanted), NONE)
     for code, name in ((TRAIN, "train"), (VALIDATION, "validation"), (TEST, "test")):
-        parts[getattr(split, name)] = code
-    result: NDArray[np.int64] = parts[nodes.find(wanted)]
-    return result
+        parts[np.isin(found, getattr(split, name))] = code
+    return parts
 
 
 def split_of_parts(parts: NDArray[np.int64], graph: FeatureGraph) -> Split:

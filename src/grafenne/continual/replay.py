@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from grafenne.continual.context import UpdateContext
+from grafenne.continual.memory import check_ids
 from grafenne.continual.strategies import Strategy
-from grafenne.errors import ParameterError
+from grafenne.errors import ModelFileError, ParameterError
 
 
 class Reservoir:
@@ -38,6 +40,20 @@ class Reservoir:
             place = int(generator.integers(self.offered))
             if place < self.size:
                 self.nodes[place] = node
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sample and how many nodes it was drawn from, as plain data."""
+        return {"nodes": list(self.nodes), "offered": self.offered}
+
+    @classmethod
+    def from_dict(cls, size: int, told: Mapping[str, Any]) -> Reservoir:
+        """A reservoir as :meth:`to_dict` told it."""
+        reservoir = cls(size)
+        reservoir.nodes = list(check_ids(told["nodes"], size))
+        reservoir.offered = int(told["offered"])
+        if reservoir.offered < len(reservoir.nodes):
+            raise ModelFileError("The remembered nodes of a saved model are damaged.")
+        return reservoir
 
     def follow(self, context: UpdateContext) -> None:
         """Offers the nodes that train since this update, and lets those that left go."""
@@ -83,3 +99,11 @@ class ExperienceReplay(Strategy):
     def stored_numbers(self) -> int:
         """The remembered ids."""
         return len(self._reservoir.nodes)
+
+    def remembered(self) -> dict[str, Any]:
+        """The memory."""
+        return self._reservoir.to_dict()
+
+    def recall(self, remembered: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+        """The memory as it was."""
+        self._reservoir = Reservoir.from_dict(self.memory, remembered)

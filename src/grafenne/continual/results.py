@@ -80,12 +80,13 @@ class StreamResults:
                 "strategy": step.strategy,
                 "step": step.step,
                 "seed": self.seed,
-                "metric": f"accuracy on {group} test nodes",
+                "metric": "accuracy" if group == "all" else f"accuracy_{group}",
                 "value": step.accuracy[group],
                 "before_update": step.before_update[group],
                 "nodes": step.nodes[group],
-                "seconds": step.seconds,
+                "seconds": round(step.seconds, 4),
                 "peak_memory": step.peak_memory,
+                "stored_numbers": step.stored_numbers,
             }
             for step in self.steps
             for group in GROUPS

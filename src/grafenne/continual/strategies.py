@@ -7,9 +7,9 @@ one update to the next (a memory, an importance) it keeps in itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,17 @@ class Strategy:
     def stored_numbers(self) -> int:
         """How many numbers (or node ids) it keeps between updates."""
         return 0
+
+    def remembered(self) -> dict[str, Any]:
+        """What it keeps between updates, as plain data that JSON can hold."""
+        return {}
+
+    def remembered_tensors(self) -> dict[str, Tensor]:
+        """What it keeps between updates for each number of a parameter, by parameter name."""
+        return {}
+
+    def recall(self, remembered: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+        """Takes back what :meth:`remembered` and :meth:`remembered_tensors` gave."""
 
 
 @dataclass(kw_only=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,10 @@ from grafenne.continual.parts import Fractions, StreamSplit
 from grafenne.data.churn import PAPER_CHURN, churn
 from grafenne.data.split import random_split
 from grafenne.data.stream import GraphStream
-from grafenne.errors import unknown_name
+from grafenne.errors import ParameterError, unknown_name
+
+CHURNED = ("cora", "citeseer", "physics")
+"""Datasets that do not change by themselves, with the paper's artificial churn."""
 
 
 @dataclass(frozen=True)
@@ -108,3 +112,101 @@ def synthetic_task(seed: int = 0, **options: Any) -> ContinualTask:
         "A node's part is a hash of its id. The class of a new node is known from the snapshot "
         "in which it arrives if its part is training (or validation); of a test node never.",
     )
+
+
+def dblp_task(seed: int = 0, *, root: str | Path | None = None, **options: Any) -> ContinualTask:
+    """Papers and citations year by year.
+
+    Args:
+        seed: Seed of the split.
+        root: The folder that holds the data.
+        options: See :func:`grafenne.datasets.dblp.stream_dblp`.
+    """
+    from grafenne import datasets
+
+    return ContinualTask(
+        "dblp",
+        datasets.load_stream("dblp", root=root, **options),
+        StreamSplit(seed=seed),
+        "A paper's part is a hash of its index. The class of a new paper is known with the year "
+        "that brings it if its part is training (or validation); of a test paper never.",
+    )
+
+
+def folder_task(folder: str | Path, seed: int = 0) -> ContinualTask:
+    """A stream of one's own, from a folder that :meth:`GraphStream.read` reads.
+
+    Args:
+        folder: The folder.
+        seed: Seed of the split.
+    """
+    return ContinualTask(
+        str(folder),
+        GraphStream.read(folder),
+        StreamSplit(seed=seed),
+        "A node's part is a hash of its id. The label of a new node is known from the step that "
+        "sets it if its part is training (or validation); of a test node never.",
+    )
+
+
+def make_task(
+    name: str,
+    seed: int = 0,
+    *,
+    root: str | Path | None = None,
+    steps: int | None = None,
+    new_labels: float | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> ContinualTask:
+    """A stream by the name of a dataset, or from a folder.
+
+    Args:
+        name: A dataset that changes over time, one of :data:`CHURNED`, or a folder.
+        seed: Seed of the split, and of the stream where it is drawn.
+        root: The folder that holds the data of named datasets.
+        steps: Only so many changes.
+        new_labels: Share of the new nodes whose label becomes known, a fifth of them for
+            validation; the others test.
+        options: Further options of a named dataset.
+    """
+    from grafenne.datasets import dataset_info, dataset_names
+
+    options = dict(options or {})
+    if steps is not None and steps < 1:
+        raise ParameterError(f"steps must be at least 1, got {steps}.")
+    if name in CHURNED:
+        if options:
+            raise ParameterError(f"The churn on {name} has no option {next(iter(options))!r}.")
+        if new_labels is not None:
+            raise ParameterError(f"The churn on {name} adds no nodes, so new_labels is void.")
+        return churn_task(name, seed, root=root, steps=steps)
+    if name in ("debian", "debian-mini"):
+        task = debian_task(name, seed, root=root, **options)
+    elif name == "synthetic":
+        task = synthetic_task(**{"seed": seed, **options})
+    elif name == "dblp":
+        task = dblp_task(seed, root=root, **options)
+    elif name in dataset_names():
+        changing = [other for other in dataset_names() if dataset_info(other).streaming]
+        raise ParameterError(
+            f"The dataset {name!r} does not change over time; those that do are "
+            f"{', '.join(sorted({*changing, *CHURNED}))}."
+        )
+    else:
+        task = folder_task(name, seed)
+    if steps is not None and steps < task.stream.num_steps:
+        deltas = islice(task.stream.deltas(), steps)
+        task = replace(task, stream=GraphStream.from_deltas(task.stream.first, deltas))
+    return task if new_labels is None else _with_few_labels(task, new_labels)
+
+
+def _with_few_labels(task: ContinualTask, share: float) -> ContinualTask:
+    if not 0 <= share <= 1:
+        raise ParameterError(f"new_labels is a share from 0 to 1, got {share!r}.")
+    fractions = (0.8 * share, 0.2 * share, 1 - share)
+    rule = replace(task.split_rule, first_nodes=task.stream.first.nodes, new_fractions=fractions)
+    told = (
+        f"{task.labels} Of the nodes that are not in the first snapshot, a share of {share:g} is "
+        "for training and validation."
+    )
+    return replace(task, split_rule=rule, labels=told)

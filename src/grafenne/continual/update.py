@@ -15,6 +15,7 @@ from torch import Tensor
 
 from grafenne.continual.context import UpdateContext
 from grafenne.continual.growth import grow_model, new_class_names
+from grafenne.continual.lineage import lineage_entry
 from grafenne.continual.objectives import UpdateObjective
 from grafenne.continual.parts import split_after
 from grafenne.continual.registry import make_strategy
@@ -98,6 +99,9 @@ def update_estimator(
     parts = split_after(estimator, graph, after, split)
     number = getattr(estimator, "updates_", 0) + 1
     root = estimator.random_state if seed is None else seed
+    entry = lineage_entry(
+        estimator, delta.digest(), plan, states=states, new_classes=new_classes, seed=int(root)
+    )
     learner = copy.copy(estimator)
     learner.__dict__.pop("_prepared", None)
     learner.network_ = copy.deepcopy(estimator.network_)
@@ -131,6 +135,7 @@ def update_estimator(
     penalty: float | None = getattr(plan, "chosen_", None)
     learner.split_, learner.split_nodes_ = parts, after.nodes
     learner.updates_, learner.strategy_ = number, asked
+    learner.lineage_ = [*getattr(estimator, "lineage_", []), entry]
     learner.last_update_ = UpdateReport(
         strategy=plan.name,
         affected=len(context.affected),

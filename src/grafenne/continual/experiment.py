@@ -1,0 +1,131 @@
+"""One run of the continual experiment: a strategy on a stream, as rows of results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from grafenne.continual.evaluation import run_stream
+from grafenne.continual.registry import make_strategy
+from grafenne.continual.results import StreamResults
+from grafenne.continual.streams import make_task
+
+SUMMARIES = {
+    "average": "average",
+    "forgetting": "forgetting",
+    "update_forgetting": "update forgetting",
+    "backward": "backward transfer",
+    "forward": "forward transfer",
+    "average_affected": "affected",
+    "average_unaffected": "unaffected",
+    "average_new": "new",
+}
+"""Metrics of a whole stream, and what :meth:`StreamResults.summary` calls them."""
+
+
+def continual_run(
+    dataset: str,
+    strategy: str,
+    seed: int,
+    *,
+    steps: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    strategy_settings: Mapping[str, Any] | None = None,
+    update: Mapping[str, Any] | None = None,
+    new_labels: float | None = None,
+    options: Mapping[str, Any] | None = None,
+    root: str | Path | None = None,
+) -> list[dict[str, Any]]:
+    """Lets one strategy follow a stream.
+
+    Args:
+        dataset: A stream, see :func:`~grafenne.continual.make_task`.
+        strategy: Name of the strategy; ``retrain`` is the oracle.
+        seed: Seed of the stream, the split, fitting and the updates.
+        steps: Only so many changes.
+        settings: Settings of the classifier.
+        strategy_settings: Settings of the strategy.
+        update: Arguments of ``update``, such as ``states``.
+        new_labels: Share of the new nodes whose label becomes known.
+        options: Options of the dataset.
+        root: The folder with the data.
+
+    Returns:
+        Rows with ``dataset, strategy, step, seed, metric, value, seconds``: an accuracy for each
+        step and group of test nodes, and the metrics of the whole stream with step ``None``,
+        whose seconds are those of all updates together.
+    """
+    from grafenne import GrafenneClassifier
+
+    task = make_task(dataset, seed, root=root, steps=steps, new_labels=new_labels, options=options)
+    plans = [make_strategy(strategy, **(strategy_settings or {}))]
+    if strategy != "frozen":  # which the forward transfer is measured against; it costs no training
+        plans.append(make_strategy("frozen"))
+    results = run_stream(
+        GrafenneClassifier(**(settings or {})),
+        task.stream,
+        plans,
+        split_rule=task.split_rule,
+        seed=seed,
+        options=update,
+    )
+    return continual_rows(results, dataset, [strategy])
+
+
+def continual_rows(
+    results: StreamResults, dataset: str, strategies: Sequence[str] | None = None
+) -> list[dict[str, Any]]:
+    """Results of a stream as rows of a file.
+
+    Args:
+        results: What :func:`~grafenne.continual.run_stream` gave.
+        dataset: Name for the rows.
+        strategies: Only these.
+    """
+    names = results.strategies if strategies is None else list(strategies)
+    rows = [row for row in results.rows(dataset=dataset) if row["strategy"] in names]
+    for told in results.summary().to_dict("records"):
+        if told["strategy"] not in names:
+            continue
+        updates = results.of(told["strategy"])[1:]
+        seconds = round(sum(step.seconds for step in updates), 4)
+        for metric, name in SUMMARIES.items():
+            value = told.get(name)
+            if value is not None and value == value:
+                rows.append(
+                    {
+                        "dataset": dataset,
+                        "strategy": told["strategy"],
+                        "step": None,
+                        "seed": results.seed,
+                        "metric": metric,
+                        "value": value,
+                        "seconds": seconds,
+                    }
+                )
+    return rows
+
+
+def run_cell(
+    *, keys: Mapping[str, Any], seed: int, config: Mapping[str, Any], root: Path | None = None
+) -> dict[str, Any]:
+    """One run for ``grafenne experiment continual``: the average, and in ``rows`` all else.
+
+    Args:
+        keys: ``dataset`` and ``strategy``.
+        seed: The seed.
+        config: ``classifier``, its settings, and further arguments of :func:`continual_run`.
+        root: The folder with the data.
+    """
+    more = dict(config)
+    rows = continual_run(
+        keys["dataset"],
+        keys["strategy"],
+        seed,
+        settings=more.pop("classifier", None),
+        root=root,
+        **more,
+    )
+    place = next(place for place, row in enumerate(rows) if row["metric"] == "average")
+    return {**rows.pop(place), "rows": rows}

@@ -1,0 +1,226 @@
+"""``grafenne update``: a model follows its graph, whole at every moment."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grafenne import FeatureGraph, GrafenneClassifier, GraphDelta
+from grafenne.cli.main import main
+from tests.cli.conftest import Run, shop
+
+
+def grown(labels: bool = True) -> FeatureGraph:
+    """The shop later: some items left, others came, with features that are new."""
+    graph = shop(range(6, 70), 3, extra=("isbn", "bulbs"))
+    return graph if labels else graph.with_labels(None)
+
+
+@pytest.fixture(scope="module")
+def later(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data") / "later"
+    grown().write(folder)
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_a_new_snapshot_is_compared_and_taken_in(
+    run: Run, model: Path, tables: Path, later: Path, tmp_path: Path
+) -> None:
+    ran = run("update", model, later, "--before", tables, "--out", tmp_path / "m", "--json")
+    assert ran.code == 0
+    told = ran.json
+    assert told["strategy"] == "ewc"
+    assert told["new_features"] == 2
+    assert told["updates"] == 1
+    assert told["test_accuracy"] >= 0.9
+    before, after = FeatureGraph.read(tables), FeatureGraph.read(later)
+    assert told["delta"] == before.diff(after).digest()
+    assert "nodes +10 -6" in ran.err
+    # The command does what the estimator does.
+    expected = GrafenneClassifier.load(model).update(before, after)
+    loaded = GrafenneClassifier.load(tmp_path / "m")
+    assert np.array_equal(loaded.predict_proba(after), expected.predict_proba(after))
+    assert loaded.lineage_[0]["parent"] == told["parent"]
+
+
+def test_events_and_delta_folders(run: Run, model: Path, tables: Path, tmp_path: Path) -> None:
+    before = FeatureGraph.read(tables)
+    delta = before.diff(grown())
+    delta.write(tmp_path / "events.jsonl")
+    delta.write(tmp_path / "delta")
+    digests = set()
+    for number, change in enumerate(("events.jsonl", "delta")):
+        out = tmp_path / f"m{number}"
+        told = run(
+            "update", model, tmp_path / change, "--before", tables, "--out", out, "--json",
+            "--strategy", "finetune", "--epochs", 2, "--quiet", "--write-graph", tmp_path / "after",
+        )  # fmt: skip
+        assert told.code == 0
+        assert told.err == ""
+        assert told.json["epochs"] == 2
+        digests.add(told.json["digest"])
+    assert len(digests) == 1
+    assert FeatureGraph.read(tmp_path / "after") == before.apply(delta)
+
+
+def test_releases_of_a_dataset(run: Run, tmp_path: Path) -> None:
+    data = ("debian-mini", "--release")
+    code = main(
+        ["train", *data, "bookworm", "--epochs", "1", "--width", "8", "--features", "name",
+         "--quiet", "--out", str(tmp_path / "m")]
+    )  # fmt: skip
+    assert code == 0
+    arguments = (tmp_path / "m", *data, "trixie", "--out", tmp_path / "m2", "--epochs", 1)
+    assert "--before-release" in run("update", *arguments).err
+    told = run("update", *arguments, "--before-release", "bookworm", "--json").json
+    assert told["new_features"] > 100
+    assert told["affected"] > 1000
+
+
+# ---- again, in place, and stopped ------------------------------------------------------------
+
+
+def test_the_same_update_again_does_nothing(
+    run: Run, model: Path, tables: Path, later: Path, tmp_path: Path
+) -> None:
+    command = ("update", model, later, "--before", tables, "--out", tmp_path / "m", "--epochs", 3)
+    first = run(*command, "--json").json
+    held = contents(tmp_path / "m")
+    ran = run(*command, "--json", "--write-graph", tmp_path / "graph")
+    assert "already" in ran.err
+    assert ran.json["repeated"] is True
+    assert ran.json["digest"] == first["digest"]
+    assert contents(tmp_path / "m") == held
+    assert FeatureGraph.read(tmp_path / "graph").num_nodes == 64
+    assert run(*command, "--json", "--again").json["repeated"] is False
+    other = run(*command[:-1], 4, "--json").json
+    assert other["repeated"] is False
+    assert other["digest"] != first["digest"]
+
+
+def test_in_place_a_change_is_taken_in_once(
+    run: Run, model: Path, tables: Path, later: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(model, tmp_path / "m")
+    command = ("update", tmp_path / "m", later, "--before", tables, "--out", tmp_path / "m")
+    first = run(*command, "--json").json
+    again = run(*command, "--json").json
+    assert (first["updates"], again["updates"]) == (1, 1)
+    assert again["digest"] == first["digest"]
+    third = run(
+        "update", tmp_path / "m", tables, "--before", later, "--out", tmp_path / "m", "--json"
+    ).json
+    assert third["updates"] == 2
+    assert third["parent"] == first["digest"]
+
+
+def test_a_process_killed_while_writing_leaves_the_old_model(
+    run: Run, model: Path, tables: Path, later: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(model, tmp_path / "m")
+    held = contents(tmp_path / "m")
+    command = ["update", str(tmp_path / "m"), str(later), "--before", str(tables), "--quiet"]
+    command += ["--out", str(tmp_path / "m")]
+    child = os.fork()
+    if child == 0:  # the process that dies in the middle of the weights
+        import safetensors.torch
+
+        def die(tensors: Any, path: Path) -> None:
+            path.write_bytes(b"half of the weigh")
+            os._exit(9)
+
+        safetensors.torch.save_file = die
+        main(command)
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 9
+    assert contents(tmp_path / "m") == held
+    repeated = run(*command, "--json").json
+    straight = run(
+        "update", model, later, "--before", tables, "--out", tmp_path / "other", "--json"
+    ).json
+    assert repeated["updates"] == 1
+    assert repeated["digest"] == straight["digest"]
+
+
+def test_an_update_that_fails_leaves_everything(
+    run: Run, model: Path, tables: Path, tmp_path: Path
+) -> None:
+    GraphDelta(labels_set=[("i0", "sofa")]).write(tmp_path / "events.jsonl")
+    ran = run(
+        "update", model, tmp_path / "events.jsonl", "--before", tables, "--out", tmp_path / "m",
+        "--new-classes", "refuse", "--write-graph", tmp_path / "graph",
+    )  # fmt: skip
+    assert ran.code == 2
+    assert "'sofa'" in ran.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["events.jsonl"]
+
+
+# ---- mistakes --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--strategy", "ewcc"), "Did you mean 'ewc'"),
+        (("--strength", "strong"), "number or auto"),
+        (("--strategy", "finetune", "--strength", "3"), "--strength"),
+        (("--set", "memori=3", "--strategy", "replay"), "Did you mean 'memory'"),
+        (("--new-classes", "maybe"), "--new-classes"),
+        (("--release", "trixie"), "Only named datasets"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    run: Run,
+    model: Path,
+    tables: Path,
+    later: Path,
+    tmp_path: Path,
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    ran = run("update", model, later, "--before", tables, "--out", tmp_path / "m", *arguments)
+    assert ran.code == 2
+    assert message in ran.err
+    assert "Traceback" not in ran.err
+    assert not (tmp_path / "m").exists()
+
+
+def test_what_is_missing_is_named(
+    run: Run, model: Path, link_model: Path, tables: Path, later: Path, tmp_path: Path
+) -> None:
+    out = ("--out", tmp_path / "m")
+    assert "--before" in run("update", model, later, *out).err
+    assert "gone.jsonl" in run("update", model, "gone.jsonl", "--before", tables, *out).err
+    (tmp_path / "changes.csv").write_text("a\n")
+    assert ".jsonl" in run("update", model, tmp_path / "changes.csv", "--before", tables, *out).err
+    ran = run("update", link_model, later, "--before", tables, *out)
+    assert "GrafenneLinkPredictor, which cannot be updated" in ran.err
+    ran = run("update", model, later, "--before", tables, *out, "--write-graph", tables)
+    assert "--write-graph" in ran.err
+    assert ran.code == 2
+
+
+def test_a_model_tells_its_lineage(
+    run: Run, model: Path, tables: Path, later: Path, tmp_path: Path
+) -> None:
+    assert run("describe", model, "--json").json["updates"] == 0
+    run("update", model, later, "--before", tables, "--out", tmp_path / "m", "--epochs", 1)
+    told = run("describe", tmp_path / "m", "--json").json
+    assert told["lineage"][0]["parent"] == run("describe", model, "--json").json["digest"]
+    human = run("describe", tmp_path / "m").out
+    assert told["lineage"][0]["delta"][:12] in human
+    about = json.loads((tmp_path / "m" / "model.json").read_text())
+    about["lineage"] = [{}]
+    (tmp_path / "m" / "model.json").write_text(json.dumps(about))
+    assert run("describe", tmp_path / "m").code == 2
