@@ -80,11 +80,13 @@ class LearnedFeatures(FeatureEmbedding):
 
     def _from_company(self, graph: AllotropicGraph, states: Tensor, known: Tensor) -> Tensor:
         """Mean over a feature's nodes of the mean over their known features."""
+        home, there = states.device, graph.incidence.device  # a large graph stays in main memory
+        states, known = states.to(there), known.to(there)
         flag = known.to(states.dtype).unsqueeze(1)
         sums = sparse_product(graph.incidence, None, torch.cat((states * flag, flag), dim=1))
         told = (sums[:, -1:] > 0).to(states.dtype)
         per_node = torch.cat((sums[:, :-1] / sums[:, -1:].clamp(min=1) * told, told), dim=1)
-        back = sparse_product(graph.incidence.transpose, None, per_node)
+        back = sparse_product(graph.incidence.transpose, None, per_node).to(home)
         mean = self.weight.mean(dim=0, keepdim=True)
         company = back[:, :-1] / back[:, -1:].clamp(min=1)
         return torch.where(back[:, -1:] > 0, company, mean)

@@ -5,6 +5,7 @@ from grafenne.ops.attention import attention_product, column_attention_product
 from grafenne.ops.dropout import Dropout, RandomBits, hashed_keep, set_random_bits
 from grafenne.ops.pattern import SparsePattern
 from grafenne.ops.products import gather_columns, gather_rows, sparse_product
+from grafenne.ops.thinning import thinned
 
 __all__ = [
     "Adjacency",
@@ -18,4 +19,5 @@ __all__ = [
     "hashed_keep",
     "set_random_bits",
     "sparse_product",
+    "thinned",
 ]

@@ -9,6 +9,7 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from grafenne.ops.arrays import moved, shared_tensor
 from grafenne.ops.pattern import SparsePattern
 
 Built = TypeVar("Built")
@@ -38,7 +39,7 @@ class Adjacency:
     @classmethod
     def from_scipy(cls, matrix: sparse.csr_array, weighted: bool) -> Adjacency:
         """From a SciPy matrix with sorted rows; without ``weighted`` its numbers are ignored."""
-        weights = torch.from_numpy(matrix.data) if weighted else None
+        weights = shared_tensor(matrix.data) if weighted else None
         return cls(SparsePattern.from_scipy(matrix), weights)
 
     def __len__(self) -> int:
@@ -116,8 +117,8 @@ class Adjacency:
         """The same edges on another device."""
         if torch.device(device) == self.pattern.device:
             return self
-        weights = None if self.weights is None else self.weights.to(device)
-        degrees = None if self._degrees is None else self._degrees.to(device)
+        weights = None if self.weights is None else moved(self.weights, device)
+        degrees = None if self._degrees is None else moved(self._degrees, device)
         return Adjacency(self.pattern.to(device), weights, degrees)
 
     def _weights(self, dtype: torch.dtype) -> Tensor:

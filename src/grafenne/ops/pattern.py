@@ -10,6 +10,8 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from grafenne.ops.arrays import shared_tensor
+
 
 class SparsePattern:
     """The places of the entries of a ``[num_rows, num_columns]`` matrix in compressed rows.
@@ -36,7 +38,7 @@ class SparsePattern:
     def from_scipy(cls, matrix: sparse.csr_array) -> SparsePattern:
         """The places of the stored entries (zeros too) of a SciPy matrix with sorted rows."""
         indptr, indices = np.asarray(matrix.indptr), np.asarray(matrix.indices)
-        return cls(torch.from_numpy(indptr), torch.from_numpy(indices), matrix.shape[1])
+        return cls(shared_tensor(indptr), shared_tensor(indices), matrix.shape[1])
 
     @property
     def num_rows(self) -> int:
@@ -85,18 +87,28 @@ class SparsePattern:
             self.num_rows,
         )
         self._permutation = torch.from_numpy(matrix.data).to(self.device, self.indices.dtype)
-        inverse = torch.empty_like(self._permutation)
-        inverse[self._permutation.long()] = torch.arange(
-            self.num_entries, dtype=inverse.dtype, device=self.device
-        )
         flipped.__dict__["transpose"] = self
-        flipped._permutation = inverse
         return flipped
+
+    def set_transpose(self, indptr: Tensor, indices: Tensor, permutation: Tensor) -> None:
+        """Takes over a transpose that was computed before, and stored, say.
+
+        Args:
+            indptr: Where each column begins.
+            indices: Row of each entry, column by column.
+            permutation: Place of each of these entries in this pattern.
+        """
+        flipped = SparsePattern(indptr, indices, self.num_rows)
+        self._permutation = permutation.to(self.indices.dtype)
+        flipped.__dict__["transpose"] = self
+        self.__dict__["transpose"] = flipped
 
     @cached_property
     def permutation(self) -> Tensor:
         """``values[permutation]`` are the values in the order of the transpose."""
-        _ = self.transpose
+        other = self.transpose
+        if not hasattr(self, "_permutation"):
+            self._permutation = _inverse(other._permutation)
         return self._permutation
 
     def remember(self, key: object, build: Callable[[], Tensor]) -> Tensor:
@@ -123,3 +135,11 @@ class SparsePattern:
         if torch.device(device) == self.device:
             return self
         return SparsePattern(self.indptr.to(device), self.indices.to(device), self.num_columns)
+
+
+def _inverse(permutation: Tensor) -> Tensor:
+    inverse = torch.empty_like(permutation)
+    inverse[permutation.long()] = torch.arange(
+        len(permutation), dtype=inverse.dtype, device=inverse.device
+    )
+    return inverse
