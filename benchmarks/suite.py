@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from benchmarks.compare import compare
 from benchmarks.import_time import measure_imports
+from benchmarks.large import LargeCase, measure_large, parse_size
 from benchmarks.problem import Case, load_problem
 from benchmarks.results import Row
 from benchmarks.scaling import measure_scaling, sizes_up_to
@@ -191,6 +192,19 @@ def run_import_time(options: Options) -> list[Row]:
     return measure_imports("import-time", options.repeats)
 
 
+def run_large(options: Options) -> list[Row]:
+    """A million nodes: sampled training and exact inference from mapped arrays."""
+    rows = []
+    for dataset in options.datasets or ("large-1e6",):
+        case = LargeCase(
+            nodes=parse_size(dataset),
+            width=(options.widths or (64,))[0],
+            steps=max(options.repeats, 2),
+        )
+        rows += measure_large("large", case)
+    return rows
+
+
 BENCHMARKS: dict[str, tuple[str, Callable[[Options], list[Row]]]] = {
     "step": ("one training step, every variant", _work("step")),
     "evaluate": ("one evaluation pass, every variant", _work("evaluate")),
@@ -201,6 +215,7 @@ BENCHMARKS: dict[str, tuple[str, Callable[[Options], list[Row]]]] = {
     "step-vs-limit": ("training step beside its matrix products alone", run_step_vs_limit),
     "wide": ("epoch at width 256 with 4 heads", run_wide),
     "scaling": ("training step against the number of values", run_scaling),
+    "large": ("a million nodes: sampled step, exact inference", run_large),
     "import-time": ("import grafenne, grafenne --help", run_import_time),
 }
 TARGETS = (
@@ -209,6 +224,7 @@ TARGETS = (
     "step-vs-limit",
     "wide",
     "scaling",
+    "large",
     "import-time",
 )
 """Those that are held against a bound."""

@@ -91,7 +91,7 @@ def make_variant(name: str, problem: Problem, case: Case, seed: int = 0) -> Vari
         from benchmarks.lower_limit import LowerLimit
 
         rate = feature_dropout(problem, case) if name == "limit-kept" else 0.0
-        return LowerLimit(problem, case, GrafenneClassifier().num_layers, rate)
+        return LowerLimit(problem, case, GrafenneClassifier()._num_layers, rate)
     bits = RandomBits(seed)
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
@@ -125,11 +125,11 @@ def build_encoder(problem: Problem, case: Case) -> Grafenne:
         make_features(chosen["features"], problem.graph.features, case.width),
         width=case.width,
         heads=case.heads,
+        num_layers=GrafenneClassifier()._num_layers,
         feature_dropout=feature_dropout(problem, case),
         **{
             name: chosen[name]
             for name in (
-                "num_layers",
                 "backbone",
                 "mode",
                 "aggregation",

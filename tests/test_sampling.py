@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from itertools import combinations
 from typing import Any
 
@@ -14,7 +15,8 @@ from grafenne import FeatureGraph
 from grafenne.allotrope import AllotropicGraph, to_allotropic
 from grafenne.errors import ParameterError
 from grafenne.nn import Grafenne, LearnedFeatures
-from grafenne.sampling import Sample, Sampler, iterate_batches
+from grafenne.nn.model import Encoded
+from grafenne.sampling import Ahead, Sample, Sampler, encode_layerwise, iterate_batches
 
 SEEDS = np.array([17, 3, 40, 8])
 
@@ -172,6 +174,8 @@ def test_fixed_feature_states_need_only_the_neighbourhood() -> None:
     nodes, parts = None, []
     for number, (layer, block) in enumerate(zip(model.layers, sample.blocks, strict=True)):
         states = full.feature_states[number][sample.feature_positions_per_layer[number]]
+        if number == 0 and model.direct is not None:
+            parts.append(model.direct(block, states)[: len(SEEDS)])
         out = layer(block, nodes, states)
         parts += [out.gathered[: len(SEEDS)]] if number == 0 else []
         parts.append(out.nodes[: len(SEEDS)])
@@ -381,3 +385,112 @@ def test_batches_hold_every_position_once() -> None:
     assert next(plain).tolist() == positions.tolist()
     with pytest.raises(ParameterError, match="batch_size must be at least 1"):
         next(iterate_batches(positions, 0, np.random.default_rng(0)))
+
+
+# ---- layer by layer --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", CASES, ids=str)
+@pytest.mark.parametrize("continuous", [False, True], ids=["binary", "continuous"])
+def test_layer_by_layer_equals_a_full_pass(options: dict[str, Any], continuous: bool) -> None:
+    graph = random_graph(continuous=continuous)
+    model = make_model(graph, **options)
+    expected = model(graph)
+    result = encode_layerwise(model, graph, rows=13)
+    torch.testing.assert_close(result.nodes, expected.nodes, rtol=1e-12, atol=1e-12)
+    assert len(result.feature_states) == len(expected.feature_states)
+    for states, wanted in zip(result.feature_states, expected.feature_states, strict=True):
+        torch.testing.assert_close(states, wanted, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_layer_by_layer_knows_weights_directions_and_feature_edges(directed: bool) -> None:
+    graph = random_graph(weighted=True, directed=directed, linked=True)
+    model = make_model(graph, backbone="gcn", num_layers=3, feature_edges=True)
+    result = encode_layerwise(model, graph, torch.from_numpy(SEEDS), rows=50)
+    torch.testing.assert_close(result.nodes, model(graph).nodes[SEEDS], rtol=1e-12, atol=1e-12)
+
+
+def test_layer_by_layer_leaves_out_what_is_masked() -> None:
+    graph = random_graph()
+    model = make_model(graph)
+    keep = torch.from_numpy(np.random.default_rng(3).random(graph.incidence.num_entries) < 0.6)
+    result = encode_layerwise(model, graph, keep=keep, rows=7)
+    expected = model(graph, keep.double()).nodes
+    torch.testing.assert_close(result.nodes, expected, rtol=1e-12, atol=1e-12)
+    assert not torch.allclose(model(graph).nodes, expected)
+
+
+def test_layer_by_layer_may_be_shared_out() -> None:
+    """Two workers, each with half of the blocks, end in the same numbers, bit for bit."""
+    graph = random_graph(linked=True)
+    model = make_model(graph, num_layers=3, feature_edges=True)
+    whole = encode_layerwise(model, graph, rows=13)
+    both = threading.Barrier(2, timeout=20)
+    rows_of: dict[int, Tensor] = {}
+    results: dict[int, Encoded] = {}
+
+    def work(rank: int) -> None:
+        def exchange(rows: Tensor, shares: list[list[tuple[int, int]]]) -> None:
+            rows_of[rank] = rows
+            both.wait()
+            for begin, end in shares[1 - rank]:
+                rows[begin:end] = rows_of[1 - rank][begin:end]
+            both.wait()
+
+        results[rank] = encode_layerwise(model, graph, rows=13, share=(rank, 2), exchange=exchange)
+
+    threads = [threading.Thread(target=work, args=(rank,)) for rank in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for rank in (0, 1):
+        assert torch.equal(results[rank].nodes, whole.nodes)
+        assert all(map(torch.equal, results[rank].feature_states, whole.feature_states))
+
+
+def test_bounds_may_differ_from_layer_to_layer() -> None:
+    graph = dense_graph()
+    sampler = Sampler(graph, 2, features_per_node=[4, 1], nodes_per_feature=(2, 9))
+    first, last = sampler.sample([28, 29, 24]).blocks
+    assert int(first.incidence.counts.max()) == 4
+    assert int(last.incidence.counts.max()) == 1
+    assert first.back_incidence is not None
+    assert int(first.back_incidence.counts.max()) == 2
+    with pytest.raises(ParameterError, match="features_per_node must give one bound for each"):
+        Sampler(graph, 2, features_per_node=[1])
+    with pytest.raises(ParameterError, match="nodes_per_feature must be at least 1"):
+        Sampler(graph, 2, nodes_per_feature=[1, 0])
+
+
+def test_a_sample_may_have_a_generator_of_its_own() -> None:
+    graph = dense_graph()
+    sampler = Sampler(graph, 2, neighbours=3, seed=4)
+    drawn = [
+        sampler.sample([29, 20], generator=np.random.default_rng(seed)).node_positions[0].tolist()
+        for seed in (1, 2, 1)
+    ]
+    assert drawn[0] == drawn[2]
+    assert drawn[0] != drawn[1]
+
+
+def test_ahead_makes_each_item_once_and_skips_for_free() -> None:
+    made: list[int] = []
+
+    def make(item: int) -> int:
+        made.append(item)
+        return item * item
+
+    with Ahead(make, range(6)) as squares:
+        assert [squares.take(number) for number in (2, 3, 5)] == [4, 9, 25]
+    assert set(made) <= {2, 3, 4, 5}
+    assert len(made) == len(set(made))
+
+
+def test_ahead_passes_errors_on() -> None:
+    def fail(item: int) -> int:
+        raise ParameterError(f"item {item} is wrong")
+
+    with Ahead(fail, range(3)) as nothing, pytest.raises(ParameterError, match="item 0 is wrong"):
+        nothing.take(0)

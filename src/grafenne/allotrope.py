@@ -21,6 +21,7 @@ from grafenne.data.labels import Labels
 from grafenne.data.values import FeatureValues
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.ops import Adjacency, SparsePattern
+from grafenne.ops.arrays import moved, shared_tensor
 
 if TYPE_CHECKING:
     from torch_geometric.data import HeteroData
@@ -106,7 +107,7 @@ class AllotropicGraph:
         return replace(
             self,
             incidence=self.incidence.to(device),
-            values=self.values.to(device),
+            values=moved(self.values, device),
             adjacency=self.adjacency.to(device),
             feature_adjacency=self.feature_adjacency.to(device),
             _memory={},
@@ -134,9 +135,8 @@ def to_allotropic(graph: FeatureGraph, *, direction: str = "both") -> Allotropic
     return AllotropicGraph(
         nodes=graph.nodes,
         features=graph.features,
-        incidence=SparsePattern.from_scipy(graph.values.to_scipy()),
-        # A copy in torch's aligned memory: results must not depend on where NumPy put the array.
-        values=torch.from_numpy(graph.values.data).clone(),
+        incidence=_incidence(graph.values),
+        values=shared_tensor(graph.values.data, aligned=True),
         adjacency=_adjacency(graph.edges, direction),
         feature_adjacency=_adjacency(graph.feature_edges, "both"),
         edges=graph.edges,
@@ -157,6 +157,17 @@ def from_allotropic(graph: AllotropicGraph) -> FeatureGraph:
     return FeatureGraph(
         graph.nodes, graph.features, values, graph.edges, graph.labels, graph.feature_edges
     )
+
+
+def _incidence(values: FeatureValues) -> SparsePattern:
+    # Not by way of SciPy, which would bring both index arrays to 64 bits first.
+    pattern = SparsePattern(
+        shared_tensor(values.indptr), shared_tensor(values.indices), values.num_features
+    )
+    known = vars(values).get("by_feature")  # from a mapped graph, or of an earlier question
+    if known is not None:
+        pattern.set_transpose(*map(shared_tensor, (known.indptr, known.indices, known.data)))
+    return pattern
 
 
 def _adjacency(edges: EdgeList, direction: str) -> Adjacency:

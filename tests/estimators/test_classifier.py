@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,7 @@ def test_batches_learn_about_as_well_as_the_whole_graph(labels: bool) -> None:
         **{**QUICK, "epochs": 15},
         labels_as_features=labels,
         batch_size=30,
+        num_layers=2,
         neighbours=[5, 4],
         features_per_node=6,
         nodes_per_feature=10,
@@ -172,3 +174,40 @@ def test_numbers_are_not_classes() -> None:
         model.evaluate(graph)
     with pytest.raises(DataError, match="no labelled node"):
         model.score(graph_for("classifier"), [])
+
+
+def test_with_batches_the_model_is_used_in_blocks_with_the_same_result(tmp_path: Path) -> None:
+    graph = graph_for("classifier")
+    model = GrafenneClassifier(width=8, epochs=2, batch_size=9, neighbours=3).fit(graph)
+    probabilities, nodes = model.predict_proba(graph), model.embed(graph)
+    features = model.embed(graph, of="features")
+    model.save(tmp_path / "m")
+    whole = GrafenneClassifier.load(tmp_path / "m")
+    whole.batch_size = None  # the same weights in one pass over the whole graph
+    np.testing.assert_allclose(probabilities, whole.predict_proba(graph), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(nodes, whole.embed(graph), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(features, whole.embed(graph, of="features"), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("batch_size", [None, 100])
+def test_hiding_kinds_prepares_for_nodes_that_lack_one(batch_size: int | None) -> None:
+    # Tags give the class away, words are right four times out of five; new nodes have no tags.
+    rng, nodes = np.random.default_rng(0), 400
+    label = rng.integers(2, size=nodes)
+    word = np.where(rng.random(nodes) < 0.8, label, 1 - label)
+    names = ["tag:0", "tag:1", "word:0", "word:1"]
+    numbers, ones = np.arange(nodes), np.ones(nodes)
+    both = (np.tile(numbers, 2), np.concatenate((label, 2 + word)), np.tile(ones, 2))
+    graph = FeatureGraph.from_arrays(nodes, names, both, labels=label)
+    without_tags = FeatureGraph.from_arrays(nodes, names, (numbers, 2 + word, ones))
+
+    def surprise(kind_dropout: float) -> float:
+        model = GrafenneClassifier(
+            feature_dropout=0.0, kind_dropout=kind_dropout, batch_size=batch_size, **QUICK
+        ).fit(graph)
+        told = model.predict_proba(without_tags)[numbers, label]
+        return float(-np.log(told).mean())
+
+    even = -(0.8 * np.log(0.8) + 0.2 * np.log(0.2))  # of one who knows how good words are
+    assert surprise(0.4) < even + 0.1
+    assert surprise(0.4) < surprise(0.0)

@@ -118,6 +118,17 @@ def test_going_on_after_a_kill_changes_nothing(tmp_path: Path) -> None:
     assert same(finish(tmp_path / "c"), finish(None))
 
 
+@pytest.mark.parametrize("step", [2, 3, 8, 13])
+def test_going_on_inside_an_epoch_changes_nothing(tmp_path: Path, step: int) -> None:
+    """The state is kept after steps too, and Ctrl-C does not put an older one in its place."""
+    interrupted(tmp_path / "c", step, every=0)
+    stored = json.loads((tmp_path / "c" / "checkpoint.json").read_text())
+    assert len(stored["history"]["epochs"]) == (step - 1) // 2
+    if step % 2 == 0:  # stopped in the second step of an epoch
+        assert stored["inside"]["steps"] == 1
+    assert same(finish(tmp_path / "c"), finish(None))
+
+
 def test_checkpoints_come_at_intervals(tmp_path: Path) -> None:
     finish(tmp_path / "rare")
     assert not (tmp_path / "rare").exists()
@@ -145,6 +156,8 @@ def test_another_run_is_refused_with_the_difference(tmp_path: Path) -> None:
         lambda folder: change(folder, bits=3),
         lambda folder: change(folder, history={"epochs": 3}),
         lambda folder: change(folder, identity=[]),
+        lambda folder: change(folder, inside={"random": 3, "steps": 1, "total": 0.0}),
+        lambda folder: change(folder, inside={"steps": 1}),
     ],
 )
 def test_a_damaged_checkpoint_is_one_clear_error(

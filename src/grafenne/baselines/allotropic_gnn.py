@@ -127,7 +127,7 @@ class AllotropicGnnSettings(BaselineSettings):
         encoder = AllotropicGnn(
             self._make_features(kind, names),
             width=self.width,
-            num_layers=self.num_layers,
+            num_layers=self._num_layers,
             normalisation=self.normalisation,
             skip=self.skip,
             dropout=self.dropout,

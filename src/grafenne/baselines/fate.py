@@ -137,7 +137,7 @@ class FateClassifier(BaselineSettings, NodeClassifier):
             Fate(
                 names,
                 width=self.width,
-                num_layers=self.num_layers,
+                num_layers=self._num_layers,
                 folds=self.folds,
                 node_edges=self.node_edges,
                 dropout=self.dropout,

@@ -26,14 +26,14 @@ class GraphNetworkSettings(FixedInputSettings):
         return scaled if self.observed_mask else without_zeros(scaled)
 
     def _count_bare_layers(self) -> int:
-        return count_bare_layers(self.kind, self.num_layers)
+        return count_bare_layers(self.kind, self._num_layers)
 
     def _make_encoder(self, num_features: int) -> GraphNetwork:
         return GraphNetwork(
             num_features,
             kind=self.kind,
             width=self.width,
-            num_layers=self.num_layers,
+            num_layers=self._num_layers,
             heads=self.heads,
             normalisation=self.normalisation,
             skip=self.skip,

@@ -31,7 +31,7 @@ class GcnmfClassifier(FixedInputSettings, NodeClassifier):
     components: int = 5
 
     def _count_bare_layers(self) -> int:
-        return count_bare_layers("gcn", self.num_layers)
+        return count_bare_layers("gcn", self._num_layers)
 
     def _make_encoder(self, num_features: int) -> Gcnmf:
         if not (isinstance(self.components, int) and self.components >= 1):
@@ -41,7 +41,7 @@ class GcnmfClassifier(FixedInputSettings, NodeClassifier):
         return Gcnmf(
             num_features,
             width=self.width,
-            num_layers=self.num_layers,
+            num_layers=self._num_layers,
             components=self.components,
             dropout=self.dropout,
             feature_dropout=self.feature_dropout,
@@ -71,7 +71,7 @@ class PagnnClassifier(FixedInputSettings, NodeClassifier):
         return partial_aggregation(super()._see(graph), self.variant)
 
     def _count_bare_layers(self) -> int:
-        return count_bare_layers("gcn", self.num_layers)
+        return count_bare_layers("gcn", self._num_layers)
 
     def _make_encoder(self, num_features: int) -> GraphNetwork:
         return GraphNetwork(
@@ -79,7 +79,7 @@ class PagnnClassifier(FixedInputSettings, NodeClassifier):
             kind="gcn",
             first="mlp",
             width=self.width,
-            num_layers=self.num_layers,
+            num_layers=self._num_layers,
             dropout=self.dropout,
             feature_dropout=self.feature_dropout,
         )

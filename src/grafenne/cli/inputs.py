@@ -31,7 +31,7 @@ def load_graph(
     release: str | None = None,
     options: Iterable[str] | None = None,
 ) -> FeatureGraph:
-    """A graph by the name of a dataset or from a folder of tables.
+    """A graph by the name of a dataset or from a folder of tables or mapped arrays.
 
     A registered name goes before a folder of the same name; write ``./cora`` for the folder.
 
@@ -42,6 +42,7 @@ def load_graph(
         options: ``name=value`` texts for the dataset's other options.
     """
     from grafenne import FeatureGraph
+    from grafenne.data.mapped import is_mapped, open_mapped
     from grafenne.datasets import dataset_info, dataset_names, load
 
     pairs = [*([] if release is None else [f"release={release}"]), *(options or ())]
@@ -54,6 +55,9 @@ def load_graph(
         _check_is_folder(data, dataset_names())
         raise ParameterError(f"Only named datasets have options, but {data!r} is a folder.")
     _check_is_folder(data, dataset_names())
+    if is_mapped(Path(data)):
+        # Of the processes that torchrun starts on a machine one reads the files for all.
+        return open_mapped(data, verify=os.environ.get("LOCAL_RANK", "0") == "0")
     return FeatureGraph.read(data)
 
 

@@ -7,16 +7,21 @@ from typing import Annotated, Any
 
 import typer
 
+from grafenne.cli.convert import convert
 from grafenne.cli.datasets import datasets
 from grafenne.cli.demo import demo
 from grafenne.cli.describe import describe
 from grafenne.cli.embed import embed
 from grafenne.cli.evaluate import evaluate
+from grafenne.cli.experiment import experiment
 from grafenne.cli.explain import explain
 from grafenne.cli.output import STOPPED, USAGE, complain
 from grafenne.cli.predict import predict
+from grafenne.cli.report import report
+from grafenne.cli.stream import stream
 from grafenne.cli.train import train
 from grafenne.cli.tune import tune
+from grafenne.cli.update import update
 from grafenne.errors import GrafenneError
 from grafenne.version import __version__
 
@@ -40,7 +45,13 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (
         describe,
         "Examples: grafenne describe debian-mini --release trixie\n\n"
-        "grafenne describe my-tables/ --json",
+        "grafenne describe my-tables/ --json\n\n"
+        "grafenne describe model",
+    ),
+    (
+        convert,
+        "Examples: grafenne convert my-tables/ --out my-graph\n\n"
+        "grafenne convert synthetic --option num_nodes=1000000 --out large",
     ),
     (
         train,
@@ -66,9 +77,33 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
         "grafenne embed model debian-mini --of features --out features.csv",
     ),
     (
+        update,
+        "Examples: grafenne update model my-tables-v2/ --before my-tables-v1/ --out model2\n\n"
+        "grafenne update model events.jsonl --before my-tables/ --out model --write-graph now/\n\n"
+        "grafenne update model debian-mini --release trixie --before-release bookworm --out model2",
+    ),
+    (
+        stream,
+        "Examples: grafenne stream debian-mini --strategy ewc --strategy frozen --plot s.png\n\n"
+        "grafenne stream cora --steps 3 --log cora.jsonl\n\n"
+        "grafenne stream my-stream/ --strategy ewc --strength auto --json",
+    ),
+    (
         tune,
         "Example: grafenne tune debian-mini --trials 16 --log trials.jsonl --out best.json\n\n"
         "then: grafenne train debian-mini --settings best.json --out model",
+    ),
+    (
+        experiment,
+        "Examples: grafenne experiment list\n\n"
+        "grafenne experiment node-classification --only dataset=cora,method=grafenne,p=0.99\n\n"
+        "grafenne experiment node-classification --search --jobs 2\n\n"
+        "grafenne experiment physics --jobs 2 --dry-run",
+    ),
+    (
+        report,
+        "Examples: grafenne report results/ --out report.html\n\n"
+        "grafenne report results/physics.jsonl --format markdown",
     ),
 )
 for _command, _epilog in COMMANDS:

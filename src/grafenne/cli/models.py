@@ -102,13 +102,13 @@ def load_model(folder: Path, device: str | None = None) -> Any:
 
 def check_model_folder(folder: Path) -> None:
     """Refuses, before hours of training, a place where the model cannot be saved."""
-    from grafenne.estimators.persistence import ABOUT, WEIGHTS
+    from grafenne.estimators.model_files import FILES
 
     if folder.exists() and not folder.is_dir():
         raise DataError(f"Cannot write the model {folder}: a file of that name exists.")
     if folder.is_dir():
         for entry in sorted(folder.iterdir()):
-            if entry.name not in (ABOUT, WEIGHTS):
+            if entry.name not in FILES:
                 raise DataError(
                     f"Cannot write the model {folder}: the folder holds {entry.name!r}, which "
                     "would be lost."

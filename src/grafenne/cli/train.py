@@ -85,7 +85,8 @@ def train(
 
     The labelled nodes are split 60/20/20 at random by --seed into training, validation (which
     chooses the epoch) and test; with --task links the edges are. A run that was interrupted goes
-    on when the same command is given again.
+    on when the same command is given again. With --batch-size, torchrun may start several
+    processes that train one model: torchrun --nproc-per-node=2 -m grafenne train ...
     """
     chosen = {
         "backbone": backbone,
@@ -113,35 +114,45 @@ def train(
     if out is not None:
         check_model_folder(out)
     use_threads(threads)
-    graph = load_graph(data, root=data_root, release=release, options=option)
-    task = choose_task(task, graph)
-    spoken = {name: value for name, value in chosen.items() if value is not None}
-    estimator = make_estimator(task, {**read_settings(settings), **spoken}, set_ or ())
-    estimator.verbose = not quiet
-    if impute is not None:
-        estimator = behind_imputer(estimator, impute)
-    if not quiet:
-        say(f"{data}: {graph!r}")
-    graph = drop_missing(
-        graph,
-        missing,
-        observed_zeros=observed_zeros,
-        seed=seed if missing_seed is None else missing_seed,
-    )
-    parts = make_split(task, graph, split, seed)
-    folder = checkpoint if checkpoint is not None else _beside(out)
-    fit(estimator, graph, parts, folder, fresh=fresh)
+    from grafenne.training.distributed import joined
+
+    with joined(device) as around:
+        quiet = quiet or not around.is_main  # one log, of the first process
+        graph = load_graph(data, root=data_root, release=release, options=option)
+        task = choose_task(task, graph)
+        spoken = {name: value for name, value in chosen.items() if value is not None}
+        estimator = make_estimator(task, {**read_settings(settings), **spoken}, set_ or ())
+        estimator.verbose = not quiet
+        if impute is not None:
+            estimator = behind_imputer(estimator, impute)
+        if not quiet:
+            say(f"{data}: {graph!r}")
+        graph = drop_missing(
+            graph,
+            missing,
+            observed_zeros=observed_zeros,
+            seed=seed if missing_seed is None else missing_seed,
+        )
+        parts = make_split(task, graph, split, seed)
+        folder = checkpoint if checkpoint is not None else _beside(out)
+        fit(estimator, graph, parts, folder, fresh=fresh)
+        found = scores(task, estimator, graph, parts)
+        if not around.is_main:
+            return
+        if out is not None:
+            estimator.save(out)
     result = {
         "dataset": data,
         "task": task,
         "seed": seed,
-        **scores(task, estimator, graph, parts),
+        **found,
         "epochs": len(estimator.history_.epochs),
         "best_epoch": estimator.history_.best_epoch,
         "stopped": estimator.history_.stopped,
         "seconds": estimator.history_.seconds,
         "seconds_per_epoch": estimator.history_.seconds_per_epoch,
         "peak_mb": peak_megabytes(),
+        "processes": around.size,
         "parameters": estimator.num_parameters_,
         "missing": missing,
         "impute": impute,
@@ -152,8 +163,6 @@ def train(
         },
         "model": None if out is None else str(out),
     }
-    if out is not None:
-        estimator.save(out)
     told = [(name.replace("_", " "), value) for name, value in result.items() if name != "settings"]
     answer(pairs_text(told), result, as_json)
 
@@ -180,13 +189,15 @@ def fit(estimator: Any, graph: FeatureGraph, split: Any, folder: Path | None, fr
         fresh: Whether to throw an older checkpoint away.
     """
     from grafenne.training.checkpoint import Checkpoint
+    from grafenne.training.distributed import is_restarted, wait_for_all, world
 
     kept = None if folder is None else Checkpoint(folder, {})
     if kept is not None and kept.exists():
-        if fresh:
+        if fresh and not is_restarted():  # then the checkpoint is this run's own
             kept.remove()
-        else:
+        elif world().is_main:
             say(f"Going on from the checkpoint in {folder}.")
+        wait_for_all()
     try:
         estimator.fit(graph, split, checkpoint=folder)
     except ModelFileError as error:

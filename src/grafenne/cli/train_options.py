@@ -58,7 +58,7 @@ LayersOption = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Number of three-phase layers.",
+        help="Number of three-phase layers; 2, or 3 with labels as features.",
         rich_help_panel=MODEL,
     ),
 ]

@@ -187,7 +187,8 @@ class Conversions:
 
         Args:
             folder: The folder.
-            format: ``parquet``, ``csv`` or ``tsv``.
+            format: ``parquet``, ``csv`` or ``tsv``; or ``mapped`` for arrays that are mapped
+                into memory rather than read (:mod:`grafenne.data.mapped`).
         """
         from grafenne.data.folder import write_folder
 

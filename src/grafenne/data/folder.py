@@ -15,6 +15,7 @@ from grafenne.data.atomic import atomic_folder
 from grafenne.data.columns import Table, names_column, object_column
 from grafenne.data.frames import graph_to_frames, read_part
 from grafenne.data.label_column import typed_labels
+from grafenne.data.mapped import ENDING, PARTS, is_mapped, open_mapped, write_mapped
 from grafenne.data.tables import ENDINGS, ending_of, is_text_table, write_table
 from grafenne.errors import DataError, ParameterError, did_you_mean
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 NOTES = "graph.json"
 FORMAT = "grafenne graph"
+FORMATS = ("parquet", "csv", "tsv", "mapped")
 VERSION = 1
 TRUTH = {"true": True, "false": False}
 TYPES: dict[str, Any] = {"text": str, "int": int, "bool": bool, "float": float}
@@ -66,6 +68,13 @@ def read_folder(
     if not folder.is_dir():
         what = "it is a file, not a folder" if folder.exists() else "there is no such folder"
         raise DataError(f"Cannot read a graph from {folder}: {what}.")
+    if is_mapped(folder):
+        if directed is not None or label_kind is not None:
+            raise ParameterError(
+                f"{folder} holds a mapped graph, which says itself whether it is directed and of "
+                "which kind its labels are."
+            )
+        return open_mapped(folder, verify=True)
     paths = _find_tables(folder)
     notes = _read_notes(folder / NOTES)
     tables = {name: _typed(read_part(path, name), name, notes) for name, path in paths.items()}
@@ -84,14 +93,17 @@ def write_folder(
     """What :meth:`FeatureGraph.write` does."""
     import pandas as pd
 
-    if format not in ("parquet", "csv", "tsv"):
-        raise ParameterError(f"format must be 'parquet', 'csv' or 'tsv', got {format!r}.")
+    if format == "mapped":
+        write_mapped(graph, folder)
+        return
+    if format not in FORMATS:
+        raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {format!r}.")
     notes = _notes_of(graph)
     frames = graph_to_frames(graph)
     if frames.labels is not None:  # the categories are in the notes
         names = pd.Series(object_column(frames.labels["label"]), dtype=object)
         frames = frames._replace(labels=frames.labels.assign(label=names))
-    with atomic_folder(folder, replaceable=_is_ours) as beside:
+    with atomic_folder(folder, replaceable=is_graph_file) as beside:
         for name, frame in frames._asdict().items():
             if frame is not None:
                 write_table(frame, beside / f"{name}.{format}")
@@ -123,9 +135,11 @@ def _find_tables(folder: Path) -> dict[str, Path]:
     return found
 
 
-def _is_ours(name: str) -> bool:
+def is_graph_file(name: str) -> bool:
+    """Whether a file of that name belongs to a graph that this package wrote."""
     ending = ending_of(Path(name))
-    return name == NOTES or (ending is not None and name[: -len(ending)] in REQUIRED)
+    table = ending is not None and name[: -len(ending)] in REQUIRED
+    return name == NOTES or table or (name.endswith(ENDING) and name.startswith(PARTS))
 
 
 def _notes_of(graph: FeatureGraph) -> Notes:

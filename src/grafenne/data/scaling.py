@@ -63,8 +63,11 @@ class FeatureScaler:
                 f"The scaling method is one of {', '.join(METHODS)}, got {self.method!r}."
             )
         values, feature = graph.values.data, graph.values.indices
-        if nodes is not None:
-            kept = _chosen(nodes, graph.num_nodes)[graph.values.rows]
+        chosen = None if nodes is None else _chosen(nodes, graph.num_nodes)
+        if graph.values.is_binary:  # every feature shows one value: nothing to read or to copy
+            values, feature = values[:0], feature[:0]
+        elif chosen is not None:
+            kept = chosen[graph.values.rows]
             values, feature = values[kept], feature[kept]
         used = np.empty(0, dtype=np.int64)
         centre = scale = np.empty(0)
@@ -87,7 +90,10 @@ class FeatureScaler:
         return np.clip(scaled, -FARTHEST, FARTHEST)
 
     def transform(self, graph: FeatureGraph) -> FeatureGraph:
-        """A copy of the graph with scaled values."""
+        """A copy of the graph with scaled values; the graph itself where none of them changes."""
+        self._check_fitted()
+        if graph.values.is_binary and not (self.features_.find(graph.features) >= 0).any():
+            return graph
         return _with_values(graph, self.transform_values(graph))
 
     def inverse_transform(self, graph: FeatureGraph) -> FeatureGraph:
@@ -207,9 +213,7 @@ def _stretch(value: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _with_values(graph: FeatureGraph, value: NDArray[np.float64]) -> FeatureGraph:
     """The graph with other values in the same cells, in the precision the graph had."""
-    from grafenne.data.values import FeatureValues
-
     old = graph.values
     limit = float(np.finfo(old.data.dtype).max)
     data = np.clip(value, -limit, limit).astype(old.data.dtype)
-    return graph.replace(values=FeatureValues(old.indptr, old.indices, data, old.num_features))
+    return graph.replace(values=old.with_data(data))

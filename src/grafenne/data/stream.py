@@ -108,13 +108,13 @@ class GraphStream:
         if not folder.is_dir():
             raise DataError(f"Cannot read the stream {folder}: it is not a folder.")
         entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
-        if not entries or not entries[0].is_dir() or _is_delta(entries[0]):
+        if not entries or not entries[0].is_dir() or is_delta(entries[0]):
             raise DataError(f"The stream {folder} must begin with a folder that holds a graph.")
         parts: list[FeatureGraph | GraphDelta] = []
         for entry in entries:
             if not entry.is_dir() and entry.suffix.lower() != ".jsonl":
                 raise DataError(f"The file {entry} is neither a folder nor a .jsonl file.")
-            parts.append(GraphDelta.read(entry) if _is_delta(entry) else FeatureGraph.read(entry))
+            parts.append(GraphDelta.read(entry) if is_delta(entry) else FeatureGraph.read(entry))
         first = parts[0]
         if not isinstance(first, FeatureGraph):
             raise DataError(f"The stream {folder} must begin with a graph.")
@@ -139,7 +139,7 @@ class GraphStream:
                 delta.write(beside / f"{step:0{width}}.jsonl")
 
 
-def _is_delta(entry: Path) -> bool:
+def is_delta(entry: Path) -> bool:
     """Whether an entry holds a change rather than a graph; an empty folder changes nothing."""
     if not entry.is_dir():
         return True

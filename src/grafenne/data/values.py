@@ -138,6 +138,13 @@ class FeatureValues:
             before[self.indptr], self.indices[kept], self.data[kept], self.num_features
         )
 
+    def with_data(self, data: NDArray[np.floating]) -> FeatureValues:
+        """Other values in the same cells; what is known about the cells is kept."""
+        changed = FeatureValues(self.indptr, self.indices, data, self.num_features)
+        of_cells = ("by_feature", "feature_counts", "rows")
+        vars(changed).update({name: vars(self)[name] for name in of_cells if name in vars(self)})
+        return changed
+
     def resized(self, num_features: int) -> FeatureValues:
         """The same triples in a longer vocabulary."""
         return FeatureValues(self.indptr, self.indices, self.data, num_features)

@@ -23,9 +23,9 @@ from grafenne.data.scaling import FeatureScaler
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError, ModelFileError, NotFittedError, ParameterError
 from grafenne.nn.features import FeatureEmbedding, make_features
-from grafenne.nn.model import Grafenne
+from grafenne.nn.model import Encoded, Grafenne
 from grafenne.ops import RandomBits, set_random_bits
-from grafenne.sampling import Sampler
+from grafenne.sampling import Sampler, encode_layerwise
 from grafenne.training.checkpoint import Checkpoint
 from grafenne.training.identity import describe_setting
 from grafenne.training.loop import History, Objective, TrainingSettings, train
@@ -43,7 +43,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
     task_name: ClassVar[str]
 
     width: int = 64
-    num_layers: int = 2
+    num_layers: int | None = None
     dropout: float = 0.5
     scaling: Any = "standard"
     direction: str = "both"
@@ -98,6 +98,18 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
             feature_edges: Whether edges among features carry messages.
         """
 
+    @property
+    def _num_layers(self) -> int:
+        """Two layers, as in the paper, unless the user says otherwise.
+
+        Known labels are worth fetching from further away: with three layers and labels as
+        features the validation accuracy on Cora rose from 88.3 to 89.4 % with all features, and
+        from 84.8 to 85.2 % with one in a hundred (five seeds).
+        """
+        if self.num_layers is not None:
+            return self.num_layers
+        return 3 if getattr(self, "labels_as_features", False) else 2
+
     def _count_bare_layers(self) -> int:
         """How many of the encoder's layers have no weights."""
         return 0
@@ -150,9 +162,16 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
         cached = self.__dict__.get("_prepared")
         if cached is not None and cached[0]() is graph:
             return cached[1]  # type: ignore[no-any-return]
-        prepared = to_allotropic(self._see(graph), direction=self.direction).to(self.device)
+        prepared = to_allotropic(self._see(graph), direction=self.direction)
+        if not self._in_blocks:  # else it stays in main memory, and parts of it move
+            prepared = prepared.to(self.device)
         self.__dict__["_prepared"] = (weakref.ref(graph), prepared)
         return prepared
+
+    @property
+    def _in_blocks(self) -> bool:
+        """Whether memory is bounded: training by batches, the use of the model by blocks."""
+        return getattr(self, "batch_size", None) is not None
 
     def _see(self, graph: FeatureGraph) -> FeatureGraph:
         """The graph as the network sees it."""
@@ -183,8 +202,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
             of: ``nodes`` or ``features`` (their states before the last layer reads them).
         """
         self._check_fitted()
-        with torch.no_grad():
-            encoded = self._network_encoder()(self._prepare(graph))
+        encoded = self._encoded(graph)
         if of == "nodes":
             states = encoded.nodes[self._positions(graph, nodes)]
         elif of == "features":
@@ -193,6 +211,15 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
             raise ParameterError(f"of is 'nodes' or 'features', got {of!r}.")
         embeddings: NDArray[np.float32] = states.cpu().numpy()
         return embeddings
+
+    def _encoded(self, graph: FeatureGraph) -> Encoded:
+        """What the encoder makes of a graph by an exact pass, whole or in blocks."""
+        encoder, prepared = self._network_encoder(), self._prepare(graph)
+        with torch.no_grad():
+            if self._in_blocks:
+                return encode_layerwise(encoder, prepared)
+            encoded: Encoded = encoder(prepared)
+            return encoded
 
     def _network_encoder(self) -> Any:
         encoder: nn.Module = self.network_.encoder
@@ -257,8 +284,8 @@ class GrafenneEstimator(NetworkEstimator):
     feature_edges: bool = True
     batch_size: int | None = None
     neighbours: Any = None
-    features_per_node: int | None = None
-    nodes_per_feature: int | None = None
+    features_per_node: Any = None
+    nodes_per_feature: Any = None
 
     def _build_network(self, graph: AllotropicGraph) -> nn.Module:
         features = self._make_features(self.features, graph.features)
@@ -287,7 +314,7 @@ class GrafenneEstimator(NetworkEstimator):
         return Grafenne(
             features,
             width=self.width,
-            num_layers=self.num_layers,
+            num_layers=self._num_layers,
             backbone=self.backbone if isinstance(self.backbone, type) else deepcopy(self.backbone),
             heads=self.heads,
             mode=self.mode,
@@ -304,7 +331,7 @@ class GrafenneEstimator(NetworkEstimator):
             return None
         return Sampler(
             graph,
-            self.num_layers,
+            self._num_layers,
             neighbours=self.neighbours,
             features_per_node=self.features_per_node,
             nodes_per_feature=self.nodes_per_feature,

@@ -104,7 +104,8 @@ class GrafenneClassifier(NodeClassifier, GrafenneNodeEstimator):
 
     Args:
         width: Width of all hidden states.
-        num_layers: Number of three-phase layers; how many steps away a node can be seen.
+        num_layers: Number of three-phase layers; how many steps away a node can be seen. ``None``
+            for 2, or 3 where labels are features.
         backbone: The GNN of phase 2: ``sage``, ``gat``, ``gin``, ``gcn``, ``graph``, or a PyG
             ``MessagePassing`` class or instance.
         features: How features are embedded, Φ: ``learned``, ``name``, ``structural``, or vectors
@@ -118,6 +119,10 @@ class GrafenneClassifier(NodeClassifier, GrafenneNodeEstimator):
         dropout: Share of hidden values dropped in training.
         feature_dropout: Share of feature values hidden in training, which prepares for nodes
             with few of them; by default so many that an average node keeps about four.
+        kind_dropout: Probability that a node lacks all its features of a kind in a training
+            step, for each kind (what stands before the first ``:`` or ``=`` of their names):
+            for nodes that will lack a kind that the training nodes have.
+        node_dropout: Probability that a node lacks all its features in a training step.
         feature_edges: Whether edges among features, if there are any, carry messages.
         scaling: ``standard``, ``robust`` or ``none``, per feature.
         direction: Which way messages run along directed edges: ``both``, ``in``, ``out``.
@@ -129,10 +134,12 @@ class GrafenneClassifier(NodeClassifier, GrafenneNodeEstimator):
         clip_norm: Largest norm of a gradient.
         validation_share: Share of the labelled nodes set aside for validation when ``fit`` is
             given no split.
-        batch_size: Nodes per training step; ``None`` trains on the whole graph at once.
+        batch_size: Nodes per training step; ``None`` trains on the whole graph at once. With it,
+            the graph stays in main memory, and validation and prediction are exact passes in
+            blocks of nodes.
         neighbours: With ``batch_size``: most neighbours per node, one number or one per layer.
-        features_per_node: With ``batch_size``: most features per node in phase 1.
-        nodes_per_feature: With ``batch_size``: most nodes per feature in phase 3.
+        features_per_node: With ``batch_size``: most features per node in phase 1, likewise.
+        nodes_per_feature: With ``batch_size``: most nodes per feature in phase 3, likewise.
         random_state: Seed of all randomness.
         device: Where to compute: ``cpu``, ``cuda``, ``mps``.
         verbose: Whether to show progress on standard error.
@@ -149,7 +156,7 @@ class GrafenneClassifier(NodeClassifier, GrafenneNodeEstimator):
     labels_as_features: bool = False
 
     def _read_output(self, output: Tensor) -> tuple[Any, float | None]:
-        probabilities = torch.softmax(output.double(), dim=0)
+        probabilities = torch.softmax(output.cpu().double(), dim=0)
         best = int(probabilities.argmax())
         return self.classes_[best], float(probabilities[best])
 

@@ -110,10 +110,10 @@ def explain_node(
     position = graph.nodes.position(node)
     seen = estimator._see(graph)
     with torch.no_grad():
-        states = estimator._network_encoder()(estimator._prepare(graph)).feature_states
+        states = estimator._encoded(graph).feature_states
     # One step beyond the layers, where the degrees of the farthest senders come from. A layer
     # from elsewhere may take several steps at once: it gets everything that can be reached.
-    steps = estimator.num_layers + 1 if isinstance(estimator.backbone, str) else seen.num_nodes
+    steps = estimator._num_layers + 1 if isinstance(estimator.backbone, str) else seen.num_nodes
     local = _neighbourhood(seen, position, steps)
     part = to_allotropic(seen.subgraph_at(local), direction=estimator.direction)
     asking = _Asking(estimator, part.to(estimator.device), states)
@@ -169,7 +169,7 @@ class _Asking:
             return float(outputs[0])
         if self.target < 0:
             self.target = int(outputs.argmax())
-        log_probability = torch.log_softmax(outputs.double(), dim=0)
+        log_probability = torch.log_softmax(outputs.cpu().double(), dim=0)
         rest = torch.logsumexp(
             torch.cat((log_probability[: self.target], log_probability[self.target + 1 :])), dim=0
         )

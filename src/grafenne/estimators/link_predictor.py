@@ -137,7 +137,7 @@ class LinkPredictor(NetworkEstimator):
         network: LinkNetwork = self.network_.eval()
         with torch.no_grad():
             scores = network(self._prepare(graph), torch.from_numpy(positions))
-        numbers: NDArray[np.float64] = scores.double().cpu().numpy()
+        numbers: NDArray[np.float64] = scores.cpu().double().numpy()
         return numbers
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from typing_extensions import Self
 
+from grafenne.allotrope import AllotropicGraph
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.split import Split, random_split
 from grafenne.data.vocabulary import Vocabulary
@@ -23,9 +24,10 @@ from grafenne.estimators.explain import Explanation, explain_node
 from grafenne.estimators.parameters import check_parameters
 from grafenne.nn.features import FeatureEmbedding
 from grafenne.ops import RandomBits
+from grafenne.training.hiding import FeatureHiding
 from grafenne.training.identity import data_checksum
 from grafenne.training.label_features import FeaturesAndLabels, LabelFeatures
-from grafenne.training.node_objective import NodeNetwork, NodeObjective
+from grafenne.training.node_objective import NodeNetwork, NodeObjective, outputs_in_blocks
 
 if TYPE_CHECKING:
     from grafenne.continual.strategies import Strategy
@@ -44,6 +46,10 @@ class NodeEstimator(NetworkEstimator):
         self, graph: FeatureGraph, train: NDArray[np.int64]
     ) -> LabelFeatures | None:
         """The labels that nodes may show; none unless the estimator has them."""
+        return None
+
+    def _hiding(self, graph: AllotropicGraph, first_label: int | None) -> FeatureHiding | None:
+        """What hides whole kinds of features in training; nothing unless the estimator can."""
         return None
 
     def fit(
@@ -73,6 +79,7 @@ class NodeEstimator(NetworkEstimator):
         self.label_features_ = self._make_label_features(graph, split.train)
         prepared = self._prepare(graph)
         network = self._new_network(prepared, bits)
+        first_label = None if self.label_features_ is None else graph.num_features
         objective = NodeObjective(
             network,
             prepared,
@@ -81,7 +88,8 @@ class NodeEstimator(NetworkEstimator):
             split.train,
             _answerable(split.validation, targets),
             bits,
-            first_label=None if self.label_features_ is None else graph.num_features,
+            first_label=first_label,
+            hiding=self._hiding(prepared, first_label),
             sampler=self._sampler(prepared, bits),
             batch_size=getattr(self, "batch_size", None),
         )
@@ -125,6 +133,8 @@ class NodeEstimator(NetworkEstimator):
         self._check_fitted()
         network: NodeNetwork = self.network_.eval()
         positions = self._positions(graph, nodes)
+        if self._in_blocks:
+            return outputs_in_blocks(network, self._prepare(graph), positions).cpu()
         with torch.no_grad():
             outputs: Tensor = network(self._prepare(graph))[positions].cpu()
         return outputs
@@ -133,6 +143,19 @@ class NodeEstimator(NetworkEstimator):
 @dataclass(kw_only=True, eq=False, repr=False)
 class GrafenneNodeEstimator(NodeEstimator, GrafenneEstimator):
     """Base of the GRAFENNE estimators that answer for nodes."""
+
+    kind_dropout: float = 0.0
+    node_dropout: float = 0.0
+
+    def _hiding(self, graph: AllotropicGraph, first_label: int | None) -> FeatureHiding | None:
+        if not (self.kind_dropout or self.node_dropout):
+            return None
+        return FeatureHiding(
+            graph,
+            kind_rate=self.kind_dropout,
+            node_rate=self.node_dropout,
+            first_label=first_label,
+        )
 
     def _make_features(self, kind: Any, names: Vocabulary) -> FeatureEmbedding:
         shown: LabelFeatures | None = getattr(self, "label_features_", None)
@@ -170,8 +193,9 @@ class GrafenneNodeEstimator(NodeEstimator, GrafenneEstimator):
             after: ``graph.apply(change)``, if it is at hand.
             split: The split of the graph after the change. Without it nodes keep their part, and
                 a node whose label becomes known gets one by a hash of its id:
-                ``validation_share`` of them validate, the others train. A model that was loaded
-                from a file does not know its split and takes all labelled nodes as new.
+                ``validation_share`` of them validate, the others train. A model that was saved
+                without its split (because ids are neither text nor whole numbers) takes all
+                labelled nodes as new.
             states: ``exact`` trains by passes over the whole graph, ``fixed`` by passes over the
                 neighbourhood of the nodes trained on, with the features' states held; ``auto``
                 leaves it to the strategy.

@@ -21,9 +21,10 @@ from grafenne.training.loop import SCHEDULES
 if TYPE_CHECKING:
     from grafenne.estimators.base import NetworkEstimator
 
-COUNTS = ("width", "num_layers", "heads", "epochs", "patience")
-OPTIONAL_COUNTS = ("batch_size", "features_per_node", "nodes_per_feature")
-SHARES = ("dropout", "feature_dropout", "validation_share")
+COUNTS = ("width", "heads", "epochs", "patience")
+OPTIONAL_COUNTS = ("batch_size", "num_layers")
+BOUNDS = ("neighbours", "features_per_node", "nodes_per_feature")
+SHARES = ("dropout", "feature_dropout", "kind_dropout", "node_dropout", "validation_share")
 NAMES: dict[str, Sequence[str]] = {
     "backbone": tuple(BACKBONES),
     "features": KINDS,
@@ -69,7 +70,8 @@ def check_parameters(estimator: NetworkEstimator) -> None:
     seed = settings["random_state"]
     if not isinstance(seed, Integral) or seed < 0:
         raise ParameterError(f"random_state must be a whole number from 0, got {seed!r}.")
-    _check_neighbours(settings.get("neighbours"), settings["num_layers"])
+    for name in _present(BOUNDS, settings):
+        _check_bounds(name, settings[name], estimator._num_layers)
     check_device(settings["device"])
 
 
@@ -98,15 +100,15 @@ def _check_size(name: str, value: Any, *, above_zero: bool) -> None:
         raise ParameterError(f"{name} must be a number {least}, got {value!r}.")
 
 
-def _check_neighbours(bounds: Any, num_layers: int) -> None:
+def _check_bounds(name: str, bounds: Any, num_layers: int) -> None:
     if isinstance(bounds, Sequence) and not isinstance(bounds, str):
         if len(bounds) != num_layers:
             raise ParameterError(
-                f"neighbours must give one bound for each of the {num_layers} layers, got "
+                f"{name} must give one bound for each of the {num_layers} layers, got "
                 f"{len(bounds)}."
             )
     else:
         bounds = [bounds]
     for bound in bounds:
         if bound is not None:
-            _check_count("neighbours", bound)
+            _check_count(name, bound)

@@ -65,17 +65,19 @@ class CompressedRows:
         counts = sizes if limit is None else np.minimum(sizes, limit)
         begins = _starts(counts)
         total = int(counts.sum())
+        indptr = np.append(begins, total).astype(np.int32 if total < 2**31 else np.int64)
+        scale = None
+        cut = sizes > limit if limit is not None else np.zeros(len(sizes), dtype=bool)
+        if limit is not None and cut.any():
+            drawn = starts[cut, None] + draw_distinct(sizes[cut], limit, generator)
+            scale = sizes / np.maximum(counts, 1)
+            if cut.all():
+                places = drawn.reshape(-1)
+                return Picked(indptr, self.indices[places], places, scale)
         places = np.repeat(starts - begins, counts)
         places += np.arange(total)
-        scale = None
-        if limit is not None:
-            cut = np.flatnonzero(sizes > limit)
-            if len(cut):
-                offsets = draw_distinct(sizes[cut], limit, generator)
-                target = begins[cut, None] + np.arange(limit)
-                places[target] = starts[cut, None] + offsets
-                scale = sizes / np.maximum(counts, 1)
-        indptr = np.append(begins, total).astype(np.int32 if total < 2**31 else np.int64)
+        if scale is not None:
+            places[np.repeat(cut, counts)] = drawn.reshape(-1)
         return Picked(indptr, self.indices[places], places, scale)
 
 
@@ -93,17 +95,38 @@ def draw_distinct(
         count: How many numbers to draw from each.
         generator: The source of randomness.
     """
-    drawn = np.empty((len(sizes), count), dtype=np.int64)
     large = sizes > 2 * count
-    starts = _starts(sizes[large])
-    some = _draw_subsets(sizes[large], np.full(len(starts), count), generator)
-    drawn[large] = some.reshape(-1, count) - starts[:, None]
-
+    if large.all():
+        return _draw_rows(sizes, count, generator)
+    drawn = np.empty((len(sizes), count), dtype=np.int64)
+    drawn[large] = _draw_rows(sizes[large], count, generator)
     small = sizes[~large]
     kept = np.ones(small.sum(), dtype=bool)
     kept[_draw_subsets(small, small - count, generator)] = False
     drawn[~large] = np.flatnonzero(kept).reshape(-1, count) - _starts(small)[:, None]
     return drawn
+
+
+def _draw_rows(
+    sizes: NDArray[np.int64], count: int, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """``count`` different numbers below each size, rising, ``[rows, count]``."""
+    scale = sizes[:, None].astype(np.float64)
+    drawn: NDArray[np.int64] = (generator.random((len(sizes), count)) * scale).astype(np.int64)
+    drawn.sort(axis=1)
+    again = np.arange(len(sizes))
+    part = drawn
+    while True:
+        repeated = part[:, 1:] == part[:, :-1]
+        inside = np.flatnonzero(repeated.any(axis=1))
+        if not len(inside):
+            return drawn
+        # Redrawing only what is repeated treats all numbers alike, so the final set is uniform.
+        again, part = again[inside], part[inside]
+        row, place = np.nonzero(repeated[inside])
+        part[row, place + 1] = generator.random(len(row)) * sizes[again[row]]
+        part.sort(axis=1)
+        drawn[again] = part
 
 
 def _draw_subsets(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
@@ -15,10 +14,12 @@ from torch import Tensor
 from grafenne.allotrope import AllotropicGraph
 from grafenne.errors import ParameterError
 from grafenne.nn.block import Block
-from grafenne.ops import Adjacency
+from grafenne.sampling.edges import Edges, as_numpy
 from grafenne.sampling.numbering import Numbering
 from grafenne.sampling.rows import CompressedRows, Integers, Picked
 from grafenne.sampling.sample import Sample, Scales
+
+Bound = int | Sequence[int | None] | None
 
 
 class Sampler:
@@ -46,9 +47,11 @@ class Sampler:
         graph: The graph.
         num_layers: Number of layers of the model.
         neighbours: Most graph neighbours per node: one bound, or one per layer, first layer
-            first. ``None`` means no bound, here and below.
-        features_per_node: Most features per node in phase 1.
-        nodes_per_feature: Most nodes per feature in phase 3.
+            first; here and below, ``None`` means no bound.
+        features_per_node: Most features per node in phase 1. Each feature that a later layer sees
+            brings further nodes into the earlier ones, so bounds that fall from layer to layer
+            keep a sample small.
+        nodes_per_feature: Most nodes per feature in phase 3, which the last layer leaves out.
         feature_edges: Whether blocks hold the edges among features, where the graph has them;
             they have no bound. Leave them out for models that do not use them.
         dtype: Number type of the model.
@@ -60,9 +63,9 @@ class Sampler:
         graph: AllotropicGraph,
         num_layers: int,
         *,
-        neighbours: int | Sequence[int | None] | None = None,
-        features_per_node: int | None = None,
-        nodes_per_feature: int | None = None,
+        neighbours: Bound = None,
+        features_per_node: Bound = None,
+        nodes_per_feature: Bound = None,
         feature_edges: bool = True,
         dtype: torch.dtype = torch.float32,
         seed: int | np.random.Generator = 0,
@@ -71,27 +74,15 @@ class Sampler:
             raise ParameterError(f"num_layers must be at least 1, got {num_layers}.")
         if dtype not in (torch.float32, torch.float64):
             raise ParameterError(f"dtype must be torch.float32 or torch.float64, got {dtype}.")
-        self.neighbours: list[int | None]
-        if isinstance(neighbours, Sequence):
-            self.neighbours = list(neighbours)
-        else:
-            self.neighbours = [neighbours] * num_layers
-        if len(self.neighbours) != num_layers:
-            raise ParameterError(
-                f"neighbours must give one bound for each of the {num_layers} layers, "
-                f"got {len(self.neighbours)}."
-            )
-        for bound in self.neighbours:
-            _check_bound("neighbours", bound)
-        _check_bound("features_per_node", features_per_node)
-        _check_bound("nodes_per_feature", nodes_per_feature)
         self.graph, self.num_layers, self.dtype = graph, num_layers, dtype
-        self.features_per_node, self.nodes_per_feature = features_per_node, nodes_per_feature
+        self.neighbours = _per_layer("neighbours", neighbours, num_layers)
+        self.features_per_node = _per_layer("features_per_node", features_per_node, num_layers)
+        self.nodes_per_feature = _per_layer("nodes_per_feature", nodes_per_feature, num_layers)
         self.generator = np.random.default_rng(seed)
-        self._values = _numpy(graph.edge_values(dtype))
-        self._edges = _Edges(graph.adjacency, dtype)
+        self._values = as_numpy(graph.edge_values(dtype))
+        self._edges = Edges(graph.adjacency, dtype)
         linked = feature_edges and len(graph.feature_adjacency) > 0
-        self._links = _Edges(graph.feature_adjacency, dtype) if linked else None
+        self._links = Edges(graph.feature_adjacency, dtype) if linked else None
         self._incidence = CompressedRows(graph.incidence)
         self._nodes = Numbering(graph.num_nodes)
         self._features = Numbering(graph.num_features)
@@ -103,7 +94,13 @@ class Sampler:
             f"nodes_per_feature={self.nodes_per_feature})"
         )
 
-    def sample(self, seeds: Tensor | ArrayLike, *, fixed_features: bool = False) -> Sample:
+    def sample(
+        self,
+        seeds: Tensor | ArrayLike,
+        *,
+        fixed_features: bool = False,
+        generator: np.random.Generator | None = None,
+    ) -> Sample:
         """The blocks that give the states of these nodes.
 
         Args:
@@ -112,15 +109,16 @@ class Sampler:
             fixed_features: Whether the states of the features are known for every layer. Then
                 no layer has a phase 3, and the sample holds nothing but the seeds' neighbourhood
                 of ``num_layers`` steps and its features.
+            generator: Draws for this sample alone; the sampler's own by default.
         """
         try:
             self._nodes.number(self._checked(seeds))
-            return self._draw(fixed_features)
+            return self._draw(fixed_features, generator or self.generator)
         finally:
             self._nodes.clear()
             self._features.clear()
 
-    def _draw(self, fixed_features: bool) -> Sample:
+    def _draw(self, fixed_features: bool, generator: np.random.Generator) -> Sample:
         nodes, features = self._nodes, self._features
         blocks: list[Block] = []
         scales: list[Scales] = []
@@ -130,26 +128,21 @@ class Sampler:
         for layer in reversed(range(self.num_layers)):
             if fixed_features:
                 features.clear()
-            edges = self._pick(self._edges.rows, nodes, nodes, self.neighbours[layer])
+            edges = _pick(self._edges.rows, nodes, nodes, self.neighbours[layer], generator)
             links = None
             if self._links is not None and back is not None:
-                links = self._pick(self._links.rows, features, features, None)
-            forward = self._pick(self._incidence, nodes, features, self.features_per_node)
+                links = _pick(self._links.rows, features, features, None, generator)
+            limit = self.features_per_node[layer]
+            forward = _pick(self._incidence, nodes, features, limit, generator)
 
             blocks.append(self._block(edges, forward, back, links))
             scales.append((self._scale(forward), self._scale(back)))
             node_positions.append(torch.from_numpy(nodes.positions))
             feature_positions.append(torch.from_numpy(features.positions))
             if layer and not fixed_features:
-                back = self._pick(self._by_feature, features, nodes, self.nodes_per_feature)
+                limit = self.nodes_per_feature[layer - 1]
+                back = _pick(self._by_feature, features, nodes, limit, generator)
         return Sample(blocks[::-1], node_positions[::-1], feature_positions[::-1], scales[::-1])
-
-    def _pick(
-        self, source: CompressedRows, rows: Numbering, columns: Numbering, limit: int | None
-    ) -> Picked:
-        """Entries of all rows numbered so far, with numbers for the columns they lead to."""
-        picked = source.pick(rows.positions, limit, self.generator)
-        return picked._replace(columns=columns.number(picked.columns))
 
     def _block(
         self, edges: Picked, forward: Picked, back: Picked | None, links: Picked | None
@@ -213,30 +206,25 @@ class Sampler:
         return positions.astype(np.int64)
 
 
-class _Edges:
-    """Edges of the whole graph, to draw from, with what the drawn ones carry along."""
-
-    def __init__(self, adjacency: Adjacency, dtype: torch.dtype) -> None:
-        self.rows = CompressedRows(adjacency.pattern)
-        self.weights = _numpy(adjacency.edge_weights(dtype))
-        self.degrees = adjacency.degrees(dtype).cpu().numpy()
-
-    def part(self, picked: Picked, senders: NDArray[np.int64]) -> Adjacency:
-        """The drawn edges; ``senders`` are the positions that their columns number."""
-        pattern = picked.pattern(len(senders))
-        degrees = self.degrees[senders]
-        weights = None if self.weights is None else self.weights[picked.places]
-        if picked.scale is not None:
-            scale = np.repeat(picked.scale.astype(degrees.dtype), np.diff(picked.indptr))
-            weights = scale if weights is None else weights * scale
-        kept = None if weights is None else torch.from_numpy(weights)
-        return Adjacency(pattern, kept, torch.from_numpy(degrees))
+def _pick(
+    source: CompressedRows,
+    rows: Numbering,
+    columns: Numbering,
+    limit: int | None,
+    generator: np.random.Generator,
+) -> Picked:
+    """Entries of all rows numbered so far, with numbers for the columns they lead to."""
+    picked = source.pick(rows.positions, limit, generator)
+    return picked._replace(columns=columns.number(picked.columns))
 
 
-def _numpy(tensor: Tensor | None) -> NDArray[np.floating[Any]] | None:
-    return None if tensor is None else tensor.cpu().numpy()
-
-
-def _check_bound(name: str, bound: int | None) -> None:
-    if bound is not None and bound < 1:
-        raise ParameterError(f"{name} must be at least 1, or None for no bound, got {bound}.")
+def _per_layer(name: str, bound: Bound, num_layers: int) -> list[int | None]:
+    bounds = list(bound) if isinstance(bound, Sequence) else [bound] * num_layers
+    if len(bounds) != num_layers:
+        raise ParameterError(
+            f"{name} must give one bound for each of the {num_layers} layers, got {len(bounds)}."
+        )
+    for one in bounds:
+        if one is not None and one < 1:
+            raise ParameterError(f"{name} must be at least 1, or None for no bound, got {one}.")
+    return bounds

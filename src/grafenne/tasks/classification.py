@@ -55,7 +55,7 @@ class NodeClassification:
 
     def quick_metric(self, outputs: Tensor, targets: Tensor) -> float:
         """Accuracy; cheap enough for every epoch."""
-        return float((outputs.argmax(dim=1) == targets).double().mean())
+        return float((outputs.argmax(dim=1) == targets).cpu().double().mean())
 
 
 def classification_metrics(

@@ -50,7 +50,7 @@ class NodeRegression:
 
     def numbers(self, outputs: Tensor) -> NDArray[np.float64]:
         """The network's outputs in the unit of the targets."""
-        scaled: NDArray[np.float64] = outputs.squeeze(1).double().cpu().numpy()
+        scaled: NDArray[np.float64] = outputs.squeeze(1).cpu().double().numpy()
         return scaled * self.spread + self.center
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import suppress
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,12 @@ from torch import Tensor, nn
 from grafenne.data.atomic import atomic_folder
 from grafenne.errors import DataError, ModelFileError
 from grafenne.ops import RandomBits
+from grafenne.training.distributed import bytes_of_main, of_main, world
 
 if TYPE_CHECKING:
-    from grafenne.training.loop import History
+    from grafenne.training.loop import History, Inside
 
-FORMAT = 1
+FORMAT = 2
 ABOUT, TENSORS = "checkpoint.json", "checkpoint.safetensors"
 
 
@@ -51,15 +53,17 @@ class Checkpoint:
                 )
 
     def exists(self) -> bool:
-        """Whether there is one to go on from."""
-        return (self.folder / ABOUT).is_file()
+        """Whether there is one to go on from; of several processes, the first one tells."""
+        return bool(of_main((self.folder / ABOUT).is_file())[0])
 
     def is_due(self) -> bool:
-        """Whether it is time for another."""
-        return time.monotonic() - self._last >= self.every
+        """Whether it is time for another, and this is the process that writes it."""
+        return world().is_main and time.monotonic() - self._last >= self.every
 
     def remove(self) -> None:
         """Deletes the checkpoint; a finished run needs it no longer."""
+        if not world().is_main:
+            return
         for name in (ABOUT, TENSORS):
             (self.folder / name).unlink(missing_ok=True)
         with suppress(OSError):  # somebody put a file of their own there meanwhile
@@ -72,8 +76,20 @@ class Checkpoint:
         bits: RandomBits,
         history: History,
         best: dict[str, Tensor],
+        inside: Inside | None = None,
     ) -> None:
-        """Writes the state of the run."""
+        """Writes the state of the run; of several processes, the first one does.
+
+        Args:
+            network: The network.
+            optimizer: Its optimizer.
+            bits: The randomness.
+            history: The epochs that are done.
+            best: The best weights so far.
+            inside: How far the present epoch is; ``None`` between two epochs.
+        """
+        if not world().is_main:
+            return
         from safetensors.torch import save_file
 
         tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
@@ -86,6 +102,7 @@ class Checkpoint:
             "identity": self.identity,
             "history": history.to_dict(),
             "bits": bits.state(),
+            "inside": None if inside is None else asdict(inside),
         }
         with atomic_folder(
             self.folder, replaceable=lambda name: name in (ABOUT, TENSORS)
@@ -98,16 +115,20 @@ class Checkpoint:
 
     def restore(
         self, network: nn.Module, optimizer: torch.optim.Optimizer, bits: RandomBits
-    ) -> tuple[History, dict[str, Tensor]]:
-        """Puts everything back; returns the history and the best weights so far."""
-        from safetensors import SafetensorError
-        from safetensors.torch import load_file
+    ) -> tuple[History, dict[str, Tensor], Inside | None]:
+        """Puts everything back.
 
-        from grafenne.training.loop import History
+        Returns:
+            The epochs that are done, the best weights so far, and how far the present epoch is.
+        """
+        from safetensors import SafetensorError
+        from safetensors.torch import load
+
+        from grafenne.training.loop import History, Inside
 
         try:
-            about = json.loads((self.folder / ABOUT).read_text(encoding="utf-8"))
-            tensors = load_file(self.folder / TENSORS)
+            about = json.loads(bytes_of_main((self.folder / ABOUT).read_bytes).decode("utf-8"))
+            tensors = load(bytes_of_main((self.folder / TENSORS).read_bytes))
             if about["format"] != FORMAT:
                 raise ModelFileError(f"{self.folder} is a checkpoint of another version.")
             if about["identity"] != self.identity:
@@ -126,6 +147,10 @@ class Checkpoint:
             bits.set_state(about["bits"])
             history = History(**about["history"])
             history.epochs = [tuple(entry) for entry in history.epochs]  # type: ignore[misc]
+            inside = None if about["inside"] is None else Inside(**about["inside"])
+            if inside is not None:
+                RandomBits(0).set_state(inside.random)  # refuses what is no state
+                inside = replace(inside, steps=int(inside.steps), total=float(inside.total))
             best = _part(tensors, "best.")
             if best.keys() != network.state_dict().keys():
                 raise ValueError("it lacks some of the best weights")
@@ -135,7 +160,7 @@ class Checkpoint:
                 RuntimeError, SafetensorError) as error:  # fmt: skip
             reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".:")
             raise ModelFileError(f"The checkpoint in {self.folder} is damaged: {reason}.") from None
-        return history, best
+        return history, best, inside
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

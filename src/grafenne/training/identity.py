@@ -53,7 +53,9 @@ def data_checksum(graph: AllotropicGraph, *positions: Any) -> str:
 
 
 def _of_bytes(array: np.ndarray[Any, Any], start: int = 0) -> int:
-    return zlib.crc32(np.ascontiguousarray(array).tobytes(), start)
+    # In parts, without a copy: the array may be a mapped file larger than the memory.
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return zlib.crc32(flat.view(np.uint8).data, start)
 
 
 def _of_text(text: str) -> int:

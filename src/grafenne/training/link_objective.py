@@ -16,7 +16,9 @@ from grafenne.data.feature_graph import FeatureGraph
 from grafenne.nn.encoder import NodeEncoder
 from grafenne.nn.model import Grafenne
 from grafenne.ops import Adjacency, RandomBits
+from grafenne.ops.arrays import moved
 from grafenne.tasks.links import EdgeSplit, count_negatives, edge_pairs, sample_negatives
+from grafenne.training.distributed import check_alone
 
 HIDDEN_SHARE = 0.5
 """Share of the training edges that each step hides and asks for.
@@ -93,6 +95,7 @@ class LinkObjective:
 
     def batches(self) -> Iterator[Callable[[], Tensor]]:
         """One loss over the hidden edges and as many fresh negatives."""
+        check_alone("Link prediction trains on the whole graph, in a single process.")
         yield self._loss
 
     def validate(self) -> tuple[float, float]:
@@ -131,7 +134,7 @@ class LinkObjective:
         there = torch.cat((~hidden, hidden.new_zeros(1)))
         chosen = torch.where(there[self.forward_edge], self.forward_edge, self.backward_edge)
         pattern = self.prepared.adjacency.pattern
-        shown = either[chosen].to(pattern.device)
+        shown = moved(either[chosen], pattern.device)
         return self.prepared.with_adjacency(Adjacency(pattern, shown))
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from typing import Any, Protocol
 
 import torch
@@ -15,9 +17,12 @@ from torch import Tensor, nn
 from grafenne.errors import ParameterError, TrainingError, unknown_name
 from grafenne.ops import RandomBits
 from grafenne.training.checkpoint import Checkpoint
+from grafenne.training.distributed import mean_of_all, of_main, parallel
 from grafenne.training.progress import Progress
 
 SCHEDULES = ("constant", "cosine")
+STEP_OF_SEEDS = 0x9E3779B97F4A7C15
+"""Sets apart the seeds of the steps of an epoch."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,21 @@ class Objective(Protocol):
         """Validation loss and metric, in evaluation mode."""
 
 
+@dataclass(frozen=True)
+class Inside:
+    """Where a run is inside an epoch.
+
+    Attributes:
+        random: State of the randomness when the epoch began, from which its batches are drawn.
+        steps: Number of steps done.
+        total: Sum of their losses.
+    """
+
+    random: dict[str, Any]
+    steps: int = 0
+    total: float = 0.0
+
+
 @dataclass
 class History:
     """What happened in training.
@@ -127,22 +147,30 @@ def train(
         network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
     )
     history, best = History(), _weights(network)
+    inside: Inside | None = None
     boundary: _Boundary | None = None
+
+    def save(now: Inside | None = None) -> None:
+        """Keeps the state when it is time; it is then what Ctrl-C would have to keep."""
+        nonlocal boundary
+        if checkpoint is not None and checkpoint.is_due():
+            checkpoint.save(network, optimizer, bits, history, best, now)
+            boundary = None
+
     try:
         if checkpoint is not None and checkpoint.exists():
-            history, best = checkpoint.restore(network, optimizer, bits)
+            history, best, inside = checkpoint.restore(network, optimizer, bits)
+        compute_loss = parallel(network)
         while _goes_on(history, settings):
             started = time.perf_counter()
             if checkpoint is not None:
-                boundary = _Boundary(network, optimizer, bits, history, best)
+                boundary = _Boundary(network, optimizer, bits, history, best, inside)
             for group in optimizer.param_groups:
                 group["lr"] = settings.rate_at(len(history.epochs))
-            # Layers from elsewhere (a PyG layer with dropout) draw from torch's global generator:
-            # within an epoch it follows our seed, and afterwards it is as it was.
-            with torch.random.fork_rng(devices=[]):
-                torch.default_generator.manual_seed(bits.state()["state"][0])
-                loss = _one_epoch(objective, optimizer, settings, best)
-            validation, metric = objective.validate()
+            epoch = _Epoch(objective, optimizer, settings, bits, best, compute_loss)
+            loss = mean_of_all(epoch.run(inside, save))
+            inside = None
+            validation, metric = of_main(*objective.validate())
             if not math.isfinite(validation):
                 network.load_state_dict(best)
                 raise _not_finite("validation loss", settings)
@@ -151,8 +179,7 @@ def train(
                 best = _weights(network)
             history.epochs.append((loss, validation, metric))
             history.seconds += time.perf_counter() - started
-            if checkpoint is not None and checkpoint.is_due():
-                checkpoint.save(network, optimizer, bits, history, best)
+            save()
             if progress is not None:
                 progress.epoch(history, settings.epochs)
     except KeyboardInterrupt:
@@ -169,7 +196,7 @@ def train(
 
 
 class _Boundary:
-    """The run as it was between two epochs.
+    """The run as it was between two epochs, or where it went on inside one.
 
     Ctrl-C comes anywhere inside an epoch, after a step or half-way through the random numbers of
     one; going on from there would not end in the same weights.
@@ -182,9 +209,10 @@ class _Boundary:
         bits: RandomBits,
         history: History,
         best: dict[str, Tensor],
+        inside: Inside | None,
     ) -> None:
         self.network, self.optimizer, self.bits = network, optimizer, bits
-        self.weights, self.best = _weights(network), best
+        self.weights, self.best, self.inside = _weights(network), best, inside
         self.state, self.random = deepcopy(optimizer.state_dict()), bits.state()
         self.history = replace(history, epochs=list(history.epochs))
 
@@ -193,7 +221,9 @@ class _Boundary:
         self.network.load_state_dict(self.weights)
         self.optimizer.load_state_dict(self.state)
         self.bits.set_state(self.random)
-        checkpoint.save(self.network, self.optimizer, self.bits, self.history, self.best)
+        checkpoint.save(
+            self.network, self.optimizer, self.bits, self.history, self.best, self.inside
+        )
 
 
 def _goes_on(history: History, settings: TrainingSettings) -> bool:
@@ -207,27 +237,58 @@ def _goes_on(history: History, settings: TrainingSettings) -> bool:
     return False
 
 
-def _one_epoch(
-    objective: Objective,
-    optimizer: torch.optim.Optimizer,
-    settings: TrainingSettings,
-    best: dict[str, Tensor],
-) -> float:
-    network = objective.network
-    network.train()
-    losses = []
-    for compute in objective.batches():
-        optimizer.zero_grad(set_to_none=True)
-        loss = compute()
+class _Epoch:
+    """The steps of one epoch."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        optimizer: torch.optim.Optimizer,
+        settings: TrainingSettings,
+        bits: RandomBits,
+        best: dict[str, Tensor],
+        compute_loss: Callable[[Callable[[], Tensor]], Tensor],
+    ) -> None:
+        self.objective, self.optimizer, self.settings = objective, optimizer, settings
+        self.bits, self.best, self.compute_loss = bits, best, compute_loss
+
+    def run(self, begun: Inside | None, after_step: Callable[[Inside], None]) -> float:
+        """The mean loss.
+
+        Args:
+            begun: Where an interrupted epoch goes on; ``None`` for a new one.
+            after_step: Told after each step how far the epoch is.
+        """
+        self.objective.network.train()
+        now = begun or Inside(self.bits.state())
+        batches = self.objective.batches()
+        if begun is not None:  # the batches are drawn again as they were; those done are skipped
+            reached = self.bits.state()
+            self.bits.set_state(begun.random)
+            deque(islice(batches, begun.steps), maxlen=0)
+            self.bits.set_state(reached)
+        # Layers from elsewhere (a PyG layer with dropout) draw from torch's global generator:
+        # within an epoch it follows our seed, and afterwards it is as it was.
+        with torch.random.fork_rng(devices=[]):
+            for compute in batches:
+                seed = now.random["state"][0] + now.steps * STEP_OF_SEEDS
+                torch.default_generator.manual_seed(seed % 2**64)
+                now = Inside(now.random, now.steps + 1, now.total + self._step(compute))
+                after_step(now)
+        return now.total / max(now.steps, 1)
+
+    def _step(self, compute: Callable[[], Tensor]) -> float:
+        network = self.objective.network
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self.compute_loss(compute)
         if not bool(torch.isfinite(loss)):
-            network.load_state_dict(best)
-            raise _not_finite("training loss", settings)
+            network.load_state_dict(self.best)
+            raise _not_finite("training loss", self.settings)
         loss.backward()  # type: ignore[no-untyped-call]
-        if settings.clip_norm is not None:
-            nn.utils.clip_grad_norm_(network.parameters(), settings.clip_norm)
-        optimizer.step()
-        losses.append(float(loss.detach()))
-    return sum(losses) / max(len(losses), 1)
+        if self.settings.clip_norm is not None:
+            nn.utils.clip_grad_norm_(network.parameters(), self.settings.clip_norm)
+        self.optimizer.step()
+        return float(loss.detach())
 
 
 def _not_finite(what: str, settings: TrainingSettings) -> TrainingError:
