@@ -177,6 +177,16 @@ def test_features_in_like_company_get_like_vectors() -> None:
     assert np.mean(mine) > 0.5 > 0 > np.mean(theirs)
 
 
+def test_new_features_do_not_move_the_structural_vectors_of_known_ones() -> None:
+    features = make_features("structural", Vocabulary(NAMES), 6)
+    before = features(known())
+    rows = {"x": ["a", "b", "new", "twin"], "y": ["b", "c", "other"]}
+    later = features(graph_of(rows, [*NAMES, "new", "twin", "other", "unused"]))
+    torch.testing.assert_close(later[:3], before)
+    torch.testing.assert_close(later[3], later[4])  # whatever they are called
+    assert not torch.allclose(later[3], later[5])
+
+
 def test_structural_vectors_ignore_names_that_no_node_has() -> None:
     features = StructuralFeatures(6)
     more = graph_of({"x": ["a", "b"], "y": ["b", "c"]}, [*NAMES, "gone", "long gone"])

@@ -81,15 +81,9 @@ class LearnedFeatures(FeatureEmbedding):
     def _from_company(self, graph: AllotropicGraph, states: Tensor, known: Tensor) -> Tensor:
         """Mean over a feature's nodes of the mean over their known features."""
         home, there = states.device, graph.incidence.device  # a large graph stays in main memory
-        states, known = states.to(there), known.to(there)
-        flag = known.to(states.dtype).unsqueeze(1)
-        sums = sparse_product(graph.incidence, None, torch.cat((states * flag, flag), dim=1))
-        told = (sums[:, -1:] > 0).to(states.dtype)
-        per_node = torch.cat((sums[:, :-1] / sums[:, -1:].clamp(min=1) * told, told), dim=1)
-        back = sparse_product(graph.incidence.transpose, None, per_node).to(home)
-        mean = self.weight.mean(dim=0, keepdim=True)
-        company = back[:, :-1] / back[:, -1:].clamp(min=1)
-        return torch.where(back[:, -1:] > 0, company, mean)
+        flag = known.to(there, states.dtype).unsqueeze(1)
+        company = _company(graph, states.to(there), flag).to(home)
+        return torch.where(company[:, -1:] > 0, company[:, :-1], self.weight.mean(dim=0))
 
 
 class NameFeatures(FeatureEmbedding):
@@ -139,14 +133,19 @@ class StructuralFeatures(FeatureEmbedding):
     like vectors. A linear layer, the only part that is trained, turns this sketch, together with
     how common the feature is, into a state.
 
+    Only features known at training time count as company: new ones must not move the sketches
+    that the network was trained on. (When they did, half of Cora's words, brought in later, cost
+    a trained model nine points.)
+
     Args:
         width: Width of the vectors.
         sketch: Width of the random vectors.
+        names: The known features; all that a graph has if there is no telling.
     """
 
-    def __init__(self, width: int, sketch: int = 128) -> None:
+    def __init__(self, width: int, sketch: int = 128, names: Vocabulary | None = None) -> None:
         super().__init__(width)
-        self.sketch = sketch
+        self.sketch, self.names = sketch, names
         self.linear = nn.Linear(sketch + 2, width)
 
     def reset_parameters(self) -> None:
@@ -159,7 +158,11 @@ class StructuralFeatures(FeatureEmbedding):
 
     def forward(self, graph: AllotropicGraph) -> Tensor:
         """The starting states, ``[num_features, width]``."""
-        sketches = graph.once(("structural", self.sketch), lambda: _sketches(graph, self.sketch))
+        known = None if self.names is None or graph.features == self.names else self.names
+        sketches = graph.once(
+            ("structural", self.sketch, _Same(known)),
+            lambda: _sketches(graph, self.sketch, known),
+        )
         result: Tensor = self.linear(sketches.to(self.linear.weight))
         return result
 
@@ -258,7 +261,7 @@ def make_features(kind: Any, names: Vocabulary, width: int) -> FeatureEmbedding:
         if kind == "name":
             return NameFeatures(width)
         if kind == "structural":
-            return StructuralFeatures(width)
+            return StructuralFeatures(width, names=names)
         raise unknown_name("feature embedding", kind, KINDS)
     if isinstance(kind, Mapping):
         first = next(iter(kind.values()), None)
@@ -300,7 +303,20 @@ def name_pieces(name: str) -> set[str]:
     return pieces
 
 
-def _sketches(graph: AllotropicGraph, width: int) -> Tensor:
+class _Same:
+    """A key that is equal to that of the same object only, and keeps the object alive."""
+
+    def __init__(self, thing: object) -> None:
+        self.thing = thing
+
+    def __hash__(self) -> int:
+        return id(self.thing)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.thing is self.thing
+
+
+def _sketches(graph: AllotropicGraph, width: int, known: Vocabulary | None) -> Tensor:
     """What company each feature keeps, ``[num_features, width + 2]``; see the class above."""
     seeds = [_hash(name) for name in graph.features]
     fixed = np.stack(
@@ -310,17 +326,62 @@ def _sketches(graph: AllotropicGraph, width: int) -> Tensor:
     incidence, back = graph.incidence, graph.incidence.transpose
     with torch.no_grad():
         states = torch.from_numpy(fixed).to(incidence.device)
-        per_node = sparse_product(incidence, incidence.mean_weights(torch.float32), states)
-        company = sparse_product(back, back.mean_weights(torch.float32), per_node)
+        flag = torch.ones(graph.num_features, 1, device=incidence.device)
+        if known is not None:
+            places = torch.from_numpy(known.find(graph.features)).to(incidence.device)
+            flag = (places >= 0).float().unsqueeze(1)
+        company, used = _other_company(graph, states, flag)
         count = back.counts.to(torch.float32).unsqueeze(1)
-        used = (count > 0).float()
         # Names that no node has (any more) must not move the others: they stay out of the mean.
-        mean = company.sum(dim=0, keepdim=True) / used.sum().clamp(min=1)
+        common = flag * used
+        mean = (company * common).sum(dim=0, keepdim=True) / common.sum().clamp(min=1)
         company = (company - mean) * used
         # A feature in average company has only rounding errors left: do not blow them up.
         scale = company.norm(dim=1, keepdim=True) / width**0.5
         company = company / scale.clamp(min=1e-3)
         return torch.cat((company, count.log1p(), used), dim=1)
+
+
+def _company(graph: AllotropicGraph, states: Tensor, counts: Tensor) -> Tensor:
+    """Mean over a feature's nodes of the mean over those of their features that count.
+
+    Args:
+        graph: The graph.
+        states: Of the features, ``[num_features, width]``.
+        counts: 1 for the features that count, 0 for the others, ``[num_features, 1]``.
+
+    Returns:
+        ``[num_features, width + 1]``; the last column tells whether any feature counted.
+    """
+    incidence = graph.incidence
+    per_node = _mean(sparse_product(incidence, None, torch.cat((states * counts, counts), dim=1)))
+    return _mean(sparse_product(incidence.transpose, None, per_node))
+
+
+def _other_company(graph: AllotropicGraph, states: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+    """The company of a feature without itself, and whether it has any.
+
+    With itself, a known feature would be told from a new one by its own vector.
+    """
+    incidence, back = graph.incidence, graph.incidence.transpose
+    sums = sparse_product(incidence, None, torch.cat((states * counts, counts), dim=1))
+    total, number = sums[:, :-1], sums[:, -1:]
+    company = states.new_zeros(len(states), states.shape[1] + 1)
+    for own, chosen in ((1, counts), (0, 1 - counts)):
+        others = (number - own).clamp(min=0)
+        told = (others > 0).to(states.dtype)
+        share = told / others.clamp(min=1)
+        found = sparse_product(back, None, torch.cat((total * share, share, told), dim=1))
+        without = found[:, :-2] - own * states * found[:, -2:-1]
+        company += torch.cat((without, found[:, -1:]), dim=1) * chosen
+    found = company[:, -1:]
+    return company[:, :-1] / found.clamp(min=1), (found > 0).to(states.dtype)
+
+
+def _mean(sums: Tensor) -> Tensor:
+    """Sums divided by their last column, which becomes whether there was anything to sum."""
+    total = sums[:, -1:]
+    return torch.cat((sums[:, :-1] / total.clamp(min=1), (total > 0).to(sums.dtype)), dim=1)
 
 
 def _hash(text: str) -> int:
