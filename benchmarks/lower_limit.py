@@ -14,10 +14,7 @@ phase      forward                                                         if al
 3          messages, slopes and scores  [N, d] x [d, 2d + h]               [N, d] x [d, d + h]
 3          2h sparse products  [F, N](V) x [N, d / h]                      1 of [N, d + h]
 3          the feature's own state  [F, d] x [d, d]                        the same
-direct     both messages  [F, d] x [d, 2d]                                 the same
-direct     sparse product  [N, F](V) x [F, 2d]                             the same
-direct     sparse product  [N, N](M) x [N, d]                              the same
-head       [N, (layers + 2) d] x [., classes]                              the same
+head       [N, (layers + 1) d] x [., classes]                              the same
 =========  ==============================================================  ====================
 
 Phase 3 is left out in the last layer. Backward, each dense product becomes two (towards its input
@@ -131,10 +128,7 @@ class _Operations:
             if number < num_layers - 1:
                 self.attention(f"{name} 3", self.incidence.transpose, nodes)
                 self.dense(f"{name} 3, own", features, width, width)
-        self.dense("direct, messages", features, width, 2 * width)
-        self.sparse("direct", self.incidence, 2 * width)
-        self.sparse("direct, neighbours", self.adjacency, width)
-        self.dense("head", nodes, (num_layers + 2) * width, classes)
+        self.dense("head", nodes, (num_layers + 1) * width, classes)
         return self.found
 
     def attention(self, label: str, pattern: SparsePattern, senders: int) -> None:

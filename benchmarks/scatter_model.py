@@ -130,26 +130,6 @@ class MeanMessages(MessagePassing):  # type: ignore[misc]
         return weights.unsqueeze(1) * x_j
 
 
-class SumMessages(MessagePassing):  # type: ignore[misc]
-    """The direct path's sums over the features of a node, each times its value."""
-
-    def __init__(self) -> None:
-        super().__init__(aggr="add", node_dim=0)
-
-    def forward(self, edges: FeatureEdges, features: Tensor) -> Tensor:
-        """``[features, width] -> [nodes, width]``."""
-        parts = [part for part in (edges.values, edges.keep) if part is not None]
-        weights = torch.stack(parts).prod(dim=0) if parts else None
-        result: Tensor = self.propagate(
-            edges.index, x=(features, None), weights=weights, size=edges.size
-        )
-        return result
-
-    def message(self, x_j: Tensor, weights: Tensor | None) -> Tensor:
-        """One weighted message per edge."""
-        return x_j if weights is None else weights.unsqueeze(1) * x_j
-
-
 class ScatterGrafenne(nn.Module):
     """A drop-in for :class:`~grafenne.nn.model.Grafenne` that shares its parameters.
 
@@ -168,7 +148,6 @@ class ScatterGrafenne(nn.Module):
         self.model = model
         self.output_width = model.output_width
         self.feature_messages, self.mean_messages = FeatureMessages(), MeanMessages()
-        self.sum_messages = SumMessages()
 
     @property
     def dtype(self) -> torch.dtype:
@@ -199,7 +178,7 @@ class ScatterGrafenne(nn.Module):
         back = back.kept(None if keep is None else keep[permutation])
         features: Tensor = self.model.features(graph)
         nodes: Tensor | None = None
-        parts = self._direct(forward, graph.adjacency, features)
+        parts: list[Tensor] = []
         states = [features]
         layers: Any = self.model.layers
         for number, layer in enumerate(layers):
@@ -212,14 +191,6 @@ class ScatterGrafenne(nn.Module):
                 states.append(features)
         joined = torch.cat(parts, dim=1) if self.model.skip else parts[-1]
         return Encoded(self.model.dropout(joined), states)
-
-    def _direct(self, edges: FeatureEdges, adjacency: Adjacency, features: Tensor) -> list[Tensor]:
-        path = self.model.direct
-        if path is None:
-            return []
-        sums = self.sum_messages(edges, path.message(features))
-        own, beside = sums[:, : path.width], sums[:, path.width :]
-        return [own + self.mean_messages(adjacency, beside)]
 
     def _nodes(
         self,

@@ -174,8 +174,6 @@ def test_fixed_feature_states_need_only_the_neighbourhood() -> None:
     nodes, parts = None, []
     for number, (layer, block) in enumerate(zip(model.layers, sample.blocks, strict=True)):
         states = full.feature_states[number][sample.feature_positions_per_layer[number]]
-        if number == 0 and model.direct is not None:
-            parts.append(model.direct(block, states)[: len(SEEDS)])
         out = layer(block, nodes, states)
         parts += [out.gathered[: len(SEEDS)]] if number == 0 else []
         parts.append(out.nodes[: len(SEEDS)])

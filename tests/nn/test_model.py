@@ -195,7 +195,7 @@ def test_feature_dropout_hides_whole_triples_in_every_layer() -> None:
 def test_the_embedding_joins_phase_one_and_every_layer(skip: bool) -> None:
     graph = random_graph(12)
     model = model_for(graph, num_layers=3, skip=skip)
-    assert model.output_width == (5 * WIDTH if skip else WIDTH)  # with the direct path
+    assert model.output_width == (4 * WIDTH if skip else WIDTH)
     assert run(model, graph).shape == (graph.num_nodes, model.output_width)
     parts = model_for(graph, num_layers=3, skip=True)
     torch.testing.assert_close(run(model, graph)[:, -WIDTH:], run(parts, graph)[:, -WIDTH:])

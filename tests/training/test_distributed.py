@@ -66,22 +66,37 @@ def test_alone_nothing_is_exchanged() -> None:
     assert bytes_of_main(lambda: b"abc") == b"abc"
 
 
+def run_to_the_end(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    """A command with processes of its own, none of which outlives it."""
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        out, err = process.communicate(timeout=300)
+    except subprocess.TimeoutExpired:
+        process.terminate()  # it takes its workers along, which being killed it could not
+        process.communicate(timeout=60)
+        raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
 def test_a_killed_worker_costs_only_the_steps_since_the_last_checkpoint(
     two_processes: Path,
 ) -> None:
     # 36 training nodes in batches of 10: the sixth step is the second of the second epoch.
-    stormy = subprocess.run(
+    stormy = run_to_the_end(
         [
             *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
             *("--nproc-per-node", "2", "--max-restarts", "1"),
             *("-m", "tests.training.distributed_workers"),
             *train_command(two_processes, "stormy"),
         ],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "KILL_STEP": "6"},
-        capture_output=True,
-        text=True,
-        timeout=120,
+        KILL_STEP="6",
     )
     assert stormy.returncode == 0, stormy.stderr
     assert stormy.stderr.count("Going on from the checkpoint") == 1

@@ -42,7 +42,8 @@ def load_graph(
         options: ``name=value`` texts for the dataset's other options.
     """
     from grafenne import FeatureGraph
-    from grafenne.data.mapped import is_mapped, open_mapped
+    from grafenne.data.mapped import open_mapped
+    from grafenne.data.mapped_notes import is_mapped
     from grafenne.datasets import dataset_info, dataset_names, load
 
     pairs = [*([] if release is None else [f"release={release}"]), *(options or ())]

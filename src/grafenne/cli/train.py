@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +114,8 @@ def train(
         choose("task", task, TASKS)
     if out is not None:
         check_model_folder(out)
+    if "WORLD_SIZE" in os.environ:  # each process of torchrun would warn about idle parameters
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     use_threads(threads)
     from grafenne.training.distributed import joined
 

@@ -67,7 +67,6 @@ class FixedStates:
             keep = self._keep(block.incidence_places, asked, seed)
             out = layer(block, nodes, states[places], keep)
             if number == 0:
-                parts += encoder.direct_part(block, states[places], keep, count)
                 parts.append(out.gathered[:count])
             parts.append(out.nodes[:count])
             nodes = out.nodes

@@ -15,7 +15,8 @@ from grafenne.data.atomic import atomic_folder
 from grafenne.data.columns import Table, names_column, object_column
 from grafenne.data.frames import graph_to_frames, read_part
 from grafenne.data.label_column import typed_labels
-from grafenne.data.mapped import ENDING, PARTS, is_mapped, open_mapped, write_mapped
+from grafenne.data.mapped import ENDING, PARTS, open_mapped, write_mapped
+from grafenne.data.mapped_notes import is_mapped
 from grafenne.data.tables import ENDINGS, ending_of, is_text_table, write_table
 from grafenne.errors import DataError, ParameterError, did_you_mean
 

@@ -9,9 +9,6 @@ messages along the edges) is stored too. ``docs/scale.md`` describes the files.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +20,14 @@ from grafenne.data.atomic import atomic_folder
 from grafenne.data.edges import EdgeList
 from grafenne.data.labels import Labels
 from grafenne.data.mapped_names import read_names, write_names
+from grafenne.data.mapped_notes import (
+    NOTES,
+    MappedNotes,
+    describe_graph,
+    read_notes,
+    write_notes,
+)
 from grafenne.data.values import FeatureValues
-from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError
 
 if TYPE_CHECKING:
@@ -33,60 +36,12 @@ if TYPE_CHECKING:
 
     from grafenne.data.feature_graph import FeatureGraph
 
-NOTES = "graph.json"
-FORMAT = "grafenne mapped graph"
-VERSION = 1
 ENDING = ".npy"
 PARTS = ("values-", "by-feature-", "edges-", "feature-edges-", "labels.", "nodes-", "features-")
 """How the names of the arrays begin."""
-CLASS_TYPES: dict[str, type] = {"text": str, "int": int, "bool": bool, "float": float}
 INTEGERS, FLOATS = ("int32", "int64"), ("float32", "float64")
 
 Array = NDArray[Any]
-
-
-@dataclass(frozen=True)
-class MappedNotes:
-    """The content of ``graph.json``.
-
-    Attributes:
-        nodes: Number of nodes.
-        features: Number of features.
-        values: Number of triples.
-        edges: Number of edges; an undirected one counts once.
-        feature_edges: Number of edges among features.
-        directed: Whether the edges have a direction.
-        weighted: Whether the edges have weights.
-        weighted_feature_edges: Whether the edges among features have weights.
-        binary: Whether all values are 1.
-        node_ids: ``range`` (0, 1, 2, …), ``int`` or ``text``.
-        label_kind: ``class``, ``number``, or ``None`` without labels.
-        class_type: ``text``, ``int``, ``bool`` or ``float``.
-        classes: The class names.
-    """
-
-    nodes: int
-    features: int
-    values: int
-    edges: int
-    feature_edges: int
-    directed: bool
-    weighted: bool
-    weighted_feature_edges: bool
-    binary: bool
-    node_ids: str
-    label_kind: str | None
-    class_type: str
-    classes: tuple[Any, ...]
-
-
-def is_mapped(folder: Path) -> bool:
-    """Whether a folder says that it is in this format."""
-    try:
-        content = json.loads((folder / NOTES).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(content, Mapping) and content.get("format") == FORMAT
 
 
 # ---- writing ---------------------------------------------------------------------------------
@@ -103,14 +58,13 @@ def write_mapped(graph: FeatureGraph, folder: str | os.PathLike[str]) -> None:
     """
     from grafenne.data.folder import is_graph_file
 
-    notes = _notes_of(graph)
+    notes = describe_graph(graph)
     with atomic_folder(folder, replaceable=is_graph_file) as beside:
         for name, array in _arrays_of(graph).items():
             np.save(beside / f"{name}{ENDING}", array, allow_pickle=False)
         write_names(graph.nodes, beside, "nodes", notes.node_ids)
         write_names(graph.features, beside, "features", "text")
-        content = {"format": FORMAT, "version": VERSION, **asdict(notes)}
-        (beside / NOTES).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+        write_notes(notes, beside)
 
 
 def _arrays_of(graph: FeatureGraph) -> dict[str, Array]:
@@ -150,44 +104,6 @@ def _directions(directed: bool) -> tuple[str, ...]:
     return ("in", "out", "both") if directed else ("both",)
 
 
-def _notes_of(graph: FeatureGraph) -> MappedNotes:
-    labels, class_type = graph.labels, "text"
-    if labels is not None and labels.classes:
-        kinds = {type(name) for name in labels.classes}
-        names = {kind: name for name, kind in CLASS_TYPES.items()}
-        if len(kinds) > 1 or not kinds <= names.keys():
-            shown = ", ".join(sorted(kind.__name__ for kind in kinds))
-            raise DataError(f"Class names of the types {shown} cannot be written.")
-        class_type = names[kinds.pop()]
-    return MappedNotes(
-        nodes=graph.num_nodes,
-        features=graph.num_features,
-        values=graph.num_values,
-        edges=graph.num_edges,
-        feature_edges=len(graph.feature_edges),
-        directed=graph.directed,
-        weighted=graph.edges.weights is not None,
-        weighted_feature_edges=graph.feature_edges.weights is not None,
-        binary=graph.values.is_binary,
-        node_ids=_kind_of_ids(graph.nodes),
-        label_kind=None if labels is None else labels.kind,
-        class_type=class_type,
-        classes=() if labels is None else labels.classes,
-    )
-
-
-def _kind_of_ids(nodes: Vocabulary) -> str:
-    if nodes.is_range:
-        return "range"
-    kinds = {type(name) for name in nodes}
-    if kinds - {str} and kinds - {int}:
-        shown = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise DataError(
-            f"Only ids that are all text or all whole numbers can be written, these are {shown}."
-        )
-    return "int" if kinds == {int} else "text"
-
-
 # ---- reading ---------------------------------------------------------------------------------
 
 
@@ -205,7 +121,7 @@ def open_mapped(folder: str | os.PathLike[str], *, verify: bool = False) -> Feat
     from grafenne.data.feature_graph import FeatureGraph
 
     folder = Path(folder)
-    notes = _read_notes(folder / NOTES)
+    notes = read_notes(folder / NOTES)
     reader = _Reader(folder)
     graph = FeatureGraph(
         read_names(reader.load, "nodes", notes.node_ids, notes.nodes, "node"),
@@ -346,45 +262,3 @@ def _check_starts(path: Path, indptr: Array, entries: int) -> None:
 
 def _last(indptr: Array) -> int:
     return max(int(indptr[-1]), 0)
-
-
-def _read_notes(path: Path) -> MappedNotes:
-    try:
-        content: Any = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DataError(f"There is no mapped graph in {path.parent}: it has no {NOTES}.") from None
-    except (OSError, ValueError) as error:
-        raise DataError(f"Cannot read {path} as JSON: {error}.") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DataError(f"The file {path} does not describe a mapped graph.")
-    if content.get("version") != VERSION:
-        raise DataError(
-            f"The file {path} is of version {content.get('version')!r}, this package reads "
-            f"version {VERSION}."
-        )
-    found: dict[str, Any] = {}
-    for field in fields(MappedNotes):
-        if field.name not in content or not _fits(field.name, content[field.name]):
-            raise DataError(f"The entry {field.name!r} of {path} is {content.get(field.name)!r}.")
-        found[field.name] = content[field.name]
-    kind = CLASS_TYPES[found["class_type"]]
-    if any(type(name) is not kind for name in found["classes"]):
-        raise DataError(
-            f"The entry 'classes' of {path} should hold names of type {found['class_type']}."
-        )
-    return MappedNotes(**{**found, "classes": tuple(found["classes"])})
-
-
-def _fits(name: str, value: object) -> bool:
-    choices: dict[str, tuple[object, ...]] = {
-        "node_ids": ("range", "int", "text"),
-        "label_kind": (None, "class", "number"),
-        "class_type": tuple(CLASS_TYPES),
-    }
-    if name in choices:
-        return value in choices[name]
-    if name == "classes":
-        return isinstance(value, list)
-    if name in ("nodes", "features", "values", "edges", "feature_edges"):
-        return type(value) is int and 0 <= value < 2**62
-    return isinstance(value, bool)

@@ -47,8 +47,8 @@ OWN: Mapping[str, Mapping[str, Sequence[Any]]] = {
 """What only a family of methods has: eight combinations each."""
 
 ZEROS: Mapping[str, Sequence[Any]] = {
-    "features": ("learned", "structural"),
-    "aggregation": ("attention", "mean"),
+    "skip": (True, False),
+    "normalisation": ("layer", "batch"),
     "observed_zeros": (True, False),
 }
 """GRAFENNE's own part where few cells are left: whether observed zeros are edges too."""

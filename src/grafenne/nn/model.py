@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from grafenne.allotrope import AllotropicGraph
 from grafenne.errors import ParameterError
 from grafenne.nn.block import Block, Keeps, kept_blocks
-from grafenne.nn.direct import DirectPath
 from grafenne.nn.features import FeatureEmbedding
 from grafenne.nn.layer import GrafenneLayer
 from grafenne.ops import Dropout
@@ -45,10 +44,8 @@ class Grafenne(nn.Module):
         mode: ``value`` or ``paper``.
         aggregation: ``attention``, ``mean`` or ``sum`` in phases 1 and 3.
         normalisation: ``layer``, ``batch`` or ``none``.
-        skip: Whether the embedding joins the result of the direct path (not in ``paper`` mode,
-            which has no way for values past the attention), of the first phase 1 and of every
-            layer, which matters where neighbours mislead. Without it, it is the last layer's
-            result.
+        skip: Whether the embedding joins the result of the first phase 1 and of every layer,
+            which matters where neighbours mislead. Without it, it is the last layer's result.
         dropout: Share of hidden values dropped in training.
         feature_dropout: Share of feature edges left out in training.
         feature_edges: Whether edges among features carry messages.
@@ -91,9 +88,7 @@ class Grafenne(nn.Module):
             )
             for number in range(num_layers)
         )
-        self.direct = DirectPath(width) if skip and mode == "value" else None
-        parts = num_layers + (1 if self.direct is None else 2)
-        self.output_width = width * parts if skip else width
+        self.output_width = width * (num_layers + 1) if skip else width
         self.dropout = Dropout(dropout)
         self.feature_dropout = Dropout(feature_dropout)
 
@@ -110,8 +105,6 @@ class Grafenne(nn.Module):
     def reset_parameters(self) -> None:
         """Draws new weights."""
         self.features.reset_parameters()  # type: ignore[operator]
-        if self.direct is not None:
-            self.direct.reset_parameters()
         for layer in self.layers:
             layer.reset_parameters()  # type: ignore[operator]
 
@@ -145,7 +138,7 @@ class Grafenne(nn.Module):
         """
         count = blocks[-1].num_nodes_out
         nodes: Tensor | None = None
-        parts = self.direct_part(blocks[0], features, None if keeps is None else keeps[0][0], count)
+        parts: list[Tensor] = []
         states = [features]
         for number, (layer, block) in enumerate(zip(self.layers, blocks, strict=True)):
             keep, back_keep = (None, None) if keeps is None else keeps[number]
@@ -174,7 +167,7 @@ class Grafenne(nn.Module):
         """
         count = blocks[-1].num_nodes_out
         nodes: Tensor | None = None
-        parts = self.direct_part(blocks[0], states[0], blocks[0].keep_of(keep)[0], count)
+        parts: list[Tensor] = []
         for number, (layer, block) in enumerate(zip(self.layers, blocks, strict=True)):
             without = replace(block, back_incidence=None, back_values=None)
             out = layer(without, nodes, states[number], without.keep_of(keep)[0])
@@ -183,11 +176,3 @@ class Grafenne(nn.Module):
             parts.append(out.nodes[:count])
             nodes = out.nodes
         return torch.cat(parts, dim=1) if self.skip else parts[-1]
-
-    def direct_part(
-        self, block: Block, features: Tensor, keep: Tensor | None, count: int
-    ) -> list[Tensor]:
-        """The direct path's part of the embedding, ``[count, width]``; none if there is no path."""
-        if self.direct is None:
-            return []
-        return [self.direct(block, features, keep)[:count]]

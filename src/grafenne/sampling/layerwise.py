@@ -18,7 +18,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from grafenne.allotrope import AllotropicGraph
-from grafenne.nn.direct import DirectPath
 from grafenne.nn.layer import GrafenneLayer
 from grafenne.nn.model import Encoded, Grafenne
 from grafenne.ops import Adjacency, SparsePattern
@@ -94,8 +93,6 @@ class _Pass:
         encoder, count = self.encoder, self.graph.num_nodes
         states = [encoder.features(self.graph)]
         parts: list[Tensor] = []
-        if encoder.direct is not None:
-            parts.append(_taken(self._direct(encoder.direct, states[0]), positions))
         gathered = torch.empty(count, encoder.width, dtype=encoder.dtype)
         passed = torch.empty_like(gathered)
         for number, layer in enumerate(encoder.layers):
@@ -110,14 +107,6 @@ class _Pass:
                 states.append(self._phase_3(layer, passed, states[-1]))  # type: ignore[arg-type]
         joined = torch.cat(parts, dim=1) if encoder.skip else parts[-1]
         return Encoded(joined, states)
-
-    def _direct(self, path: DirectPath, features: Tensor) -> Tensor:
-        width, count = path.width, self.graph.num_nodes
-        sums = torch.empty(count, 2 * width, dtype=features.dtype)
-        self._gather(sums, lambda rows, values, keep, _: path.gather(rows, values, features, keep))
-        passed = torch.empty(count, width, dtype=features.dtype)
-        self._pass_on(sums[:, width:], passed, path.pass_on)
-        return passed.add_(sums[:, :width])
 
     def _phase_1(
         self, layer: GrafenneLayer, own: Tensor | None, features: Tensor, out: Tensor

@@ -129,7 +129,9 @@ class NodeObjective:
     def batches(self) -> Iterator[Callable[[], Tensor]]:
         """One loss over the whole graph, or one per batch of training nodes."""
         if self.sampler is None:
-            check_alone("Several processes share out batches of nodes: set batch_size.")
+            check_alone(
+                "Several processes share out batches of nodes: set batch_size (--batch-size)."
+            )
             yield self._whole_graph_loss
             return
         size = self.batch_size or len(self.train)
