@@ -38,11 +38,13 @@ def both(
     return found
 
 
+@pytest.mark.parametrize("width", [3, 128])  # wide states have a kernel of their own
 @pytest.mark.parametrize("name", PATTERNS)
-def test_operators(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_operators(monkeypatch: pytest.MonkeyPatch, name: str, width: int) -> None:
     pattern = PATTERNS[name]
     entries, values = draw(pattern.num_entries), draw(pattern.num_entries, seed=1).detach()
-    dense, slope = draw(pattern.num_columns, 3, seed=2), draw(pattern.num_columns, 3, seed=3)
+    dense = draw(pattern.num_columns, width, seed=2)
+    slope = draw(pattern.num_columns, width, seed=3)
     columns, rows = draw(pattern.num_columns, seed=4), draw(pattern.num_rows, seed=5)
     runs: list[tuple[Callable[[], Tensor], list[Tensor]]] = [
         (lambda: sparse_product(pattern, entries, dense), [entries, dense]),

@@ -18,6 +18,10 @@ from grafenne.ops.pattern import SparsePattern
 # Entries per step of the gather path: bounds its working memory to chunk x width numbers.
 _CHUNK = 1 << 20
 
+# From this width on torch's own kernel is faster than MKL's: 23 against 43 ms, and 82 against 145
+# for the transpose, at width 256 on Physics; at width 64 there is no difference.
+_WIDE = 128
+
 force_gather = False
 """Set to run the plain path everywhere; the tests compare the two."""
 
@@ -25,7 +29,12 @@ force_gather = False
 def product(pattern: SparsePattern, weights: Tensor, dense: Tensor) -> Tensor:
     """Sparse times dense: ``[rows, columns](weights) @ [columns, width]``."""
     if not force_gather and _has_sparse_kernels(dense.device, dense.dtype):
-        return _as_csr(pattern, weights) @ dense
+        csr = _as_csr(pattern, weights)
+        wide = dense.shape[1] >= _WIDE and pattern.num_entries and dense.device.type == "cpu"
+        if wide and _has_reduction(dense.dtype):
+            summed: Tensor = torch.sparse.mm(csr, dense.contiguous(), "sum")
+            return summed
+        return csr @ dense
     out = dense.new_zeros(pattern.num_rows, dense.shape[1])
     for start in range(0, pattern.num_entries, _CHUNK):
         part = slice(start, start + _CHUNK)
@@ -69,6 +78,17 @@ def _as_csr(pattern: SparsePattern, weights: Tensor) -> Tensor:
     return torch.sparse_csr_tensor(
         pattern.indptr, pattern.indices, weights, pattern.shape, check_invariants=False
     )
+
+
+@lru_cache
+def _has_reduction(dtype: torch.dtype) -> bool:
+    """Whether torch can sum along compressed rows by a kernel of its own."""
+    try:
+        pattern = SparsePattern(torch.tensor([0, 1, 2]), torch.tensor([1, 0]), 2)
+        torch.sparse.mm(_as_csr(pattern, pattern.ones(dtype)), torch.eye(2, dtype=dtype), "sum")
+    except (RuntimeError, NotImplementedError, TypeError):
+        return False
+    return True
 
 
 @lru_cache
