@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from grafenne.errors import ParameterError, TrainingError, unknown_name
 from grafenne.ops import RandomBits
+from grafenne.ops.memory import kept_memory
 from grafenne.training.checkpoint import Checkpoint
 from grafenne.training.distributed import mean_of_all, of_main, parallel
 from grafenne.training.progress import Progress
@@ -124,6 +125,7 @@ class History:
         return asdict(self)
 
 
+@kept_memory()
 def train(
     objective: Objective,
     settings: TrainingSettings,
