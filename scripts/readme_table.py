@@ -1,4 +1,4 @@
-"""Writes the README's table of results again, between its two marker comments.
+"""Writes the README's tables of results and of speed again, between their marker comments.
 
 python scripts/readme_table.py            # from results/
 python scripts/readme_table.py --check    # only tells whether the README is up to date
@@ -11,21 +11,28 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # benchmarks are not installed
+
+from benchmarks.markdown import speed_table
+from benchmarks.results import read_rows
 from grafenne.data.atomic import atomic_write
 from grafenne.errors import DataError, GrafenneError
 from grafenne.experiments.report import Results, main_table, read_results
 
-BEGIN = "<!-- results: begin (scripts/readme_table.py) -->"
-END = "<!-- results: end -->"
+
+def markers(name: str) -> tuple[str, str]:
+    """What a table stands between."""
+    return f"<!-- {name}: begin (scripts/readme_table.py) -->", f"<!-- {name}: end -->"
 
 
-def replace_table(text: str, table: str) -> str:
-    """The text with another table between the markers."""
-    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
-        raise DataError(f"The text must have {BEGIN!r} and, after it, {END!r} once each.")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table.strip()}\n{END}{after}"
+def replace_table(text: str, name: str, table: str) -> str:
+    """The text with another table between the markers of that name."""
+    begin, end = markers(name)
+    if text.count(begin) != 1 or text.count(end) != 1 or text.index(begin) > text.index(end):
+        raise DataError(f"The text must have {begin!r} and, after it, {end!r} once each.")
+    before, _, rest = text.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n{table.strip()}\n{end}{after}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,7 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         there = options.results.is_dir() and any(options.results.glob("*.jsonl"))
         results = read_results([options.results]) if there else Results()
         old = options.readme.read_text(encoding="utf-8")
-        new = replace_table(old, main_table(results))
+        new = replace_table(old, "results", main_table(results))
+        new = replace_table(new, "speed", speed_table(read_rows(options.results / "bench.jsonl")))
     except (GrafenneError, OSError) as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2

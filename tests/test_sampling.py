@@ -74,6 +74,8 @@ CASES = [
     {"aggregation": "sum", "normalisation": "batch"},
     {"num_layers": 1},
     {"skip": False},
+    {"reach": 2},
+    {"reach": 1, "num_layers": 1, "skip": False},
 ]
 
 
@@ -82,8 +84,10 @@ CASES = [
 def test_without_bounds_equals_a_full_pass(options: dict[str, Any], continuous: bool) -> None:
     graph = random_graph(continuous=continuous)
     model = make_model(graph, **options)
-    sample = Sampler(graph, model.num_layers, dtype=torch.float64).sample(SEEDS)
-    assert len(sample.node_positions[0]) < graph.num_nodes
+    reach = options.get("reach", 0)
+    sample = Sampler(graph, model.num_layers, reach=reach, dtype=torch.float64).sample(SEEDS)
+    assert len(sample.blocks) == model.num_blocks
+    assert reach or len(sample.node_positions[0]) < graph.num_nodes
     torch.testing.assert_close(
         encode(model, graph, sample), model(graph).nodes[SEEDS], rtol=1e-12, atol=1e-12
     )
@@ -171,14 +175,14 @@ def test_fixed_feature_states_need_only_the_neighbourhood() -> None:
     assert set(sample.node_positions[0].tolist()) == hops
     assert all(block.back_incidence is None for block in sample.blocks)
 
-    nodes, parts = None, []
-    for number, (layer, block) in enumerate(zip(model.layers, sample.blocks, strict=True)):
-        states = full.feature_states[number][sample.feature_positions_per_layer[number]]
-        out = layer(block, nodes, states)
-        parts += [out.gathered[: len(SEEDS)]] if number == 0 else []
-        parts.append(out.nodes[: len(SEEDS)])
-        nodes = out.nodes
-    torch.testing.assert_close(torch.cat(parts, dim=1), full.nodes[SEEDS], rtol=1e-12, atol=1e-12)
+    states = [
+        state[places]
+        for state, places in zip(
+            full.feature_states, sample.feature_positions_per_layer, strict=True
+        )
+    ]
+    nodes = model.encode_fixed(sample.blocks, states)
+    torch.testing.assert_close(nodes, full.nodes[SEEDS], rtol=1e-12, atol=1e-12)
 
 
 def dense_graph(**more: Any) -> AllotropicGraph:

@@ -60,7 +60,8 @@ def held(model: Any, graph: FeatureGraph, changed: FeatureGraph, node: Any) -> f
         whole = to_allotropic(model.scaler_.transform(graph))
         states = encoder(whole).feature_states
         other = to_allotropic(model.scaler_.transform(changed))
-        blocks = whole_graph_blocks(other, encoder.num_layers, encoder.dtype)
+        blocks = whole_graph_blocks(other, encoder.num_blocks, encoder.dtype)
+        states = encoder.states_of_blocks(states)
         outputs = model.network_.head(encoder.encode_fixed(blocks, states))[place]
         target = int(model.network_(whole)[place].argmax())
     if isinstance(model, GrafenneRegressor):

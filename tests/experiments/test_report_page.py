@@ -11,8 +11,8 @@ import pytest
 
 from grafenne.cli.main import main
 from grafenne.experiments.report import read_results, report_html
-from scripts.readme_table import BEGIN, END
 from scripts.readme_table import main as write_readme
+from scripts.readme_table import markers
 from tests.experiments.made_up_results import (
     method_rows,
     run_row,
@@ -259,13 +259,16 @@ def test_the_readme_is_written_between_its_markers(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
+    (begin, end), (fast, faster) = markers("results"), markers("speed")
+    old = f"before\n{begin}\nold\n{end}\nbetween\n{fast}\nold\n{faster}\nafter\n"
+    readme.write_text(old, encoding="utf-8")
     arguments = [str(folder), "--readme", str(readme)]
     assert write_readme([*arguments, "--check"]) == 1
     assert write_readme(arguments) == 0
     text = readme.read_text(encoding="utf-8")
-    assert text.startswith(f"before\n{BEGIN}\n| dataset | missing |")
-    assert text.endswith(f"|\n{END}\nafter\n")
+    assert text.startswith(f"before\n{begin}\n| dataset | missing |")
+    assert f"|\n{end}\nbetween\n{fast}\n" in text
+    assert text.endswith(f"\n{faster}\nafter\n")
     assert "old" not in text
     assert write_readme([*arguments, "--check"]) == 0
     readme.write_text("no markers", encoding="utf-8")

@@ -41,6 +41,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"num_layers": 3, "backbone": "graph", "feature_edges": True},
     {"num_layers": 1},
     {"backbone": pyg.SAGEConv},
+    {"reach": 3},
 ]
 
 
@@ -165,8 +166,8 @@ def test_fixed_feature_states_of_the_same_graph_give_the_same_result() -> None:
         model = model_for(random_graph(9, nodes=10), **options)
         full = model(graph)
         assert len(full.feature_states) == model.num_layers
-        blocks = whole_graph_blocks(graph, model.num_layers, torch.double)
-        fixed = model.encode_fixed(blocks, full.feature_states)
+        blocks = whole_graph_blocks(graph, model.num_blocks, torch.double)
+        fixed = model.encode_fixed(blocks, model.states_of_blocks(full.feature_states))
         torch.testing.assert_close(fixed, full.nodes)
 
 

@@ -62,6 +62,15 @@ LayersOption = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
+ReachOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="From how many edges away features are heard, beside the layers; 10 where nodes "
+        "have fewer than four features on average, else 0.",
+        rich_help_panel=MODEL,
+    ),
+]
 HeadsOption = Annotated[
     int | None,
     typer.Option(

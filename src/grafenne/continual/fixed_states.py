@@ -2,13 +2,12 @@
 
 Through a common feature any node reaches any other in two layers, so an exact step costs a pass
 over the whole graph however few nodes are asked. With the states of the features held, a node
-depends on its neighbourhood of ``num_layers`` steps only. The starting states Φ are not held:
-they have parameters of their own, and a step reaches those of the features at hand.
+depends only on its neighbourhood of as many steps as the network takes. The starting states Φ are
+not held: they have parameters of their own, and a step reaches those of the features at hand.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,7 +39,10 @@ class FixedStates:
         network.eval()
         with torch.no_grad():
             self.states = encoder(graph).feature_states
-        self._sampler = Sampler(graph, encoder.num_layers, feature_edges=False, dtype=encoder.dtype)
+        reach = encoder.num_blocks - encoder.num_layers
+        self._sampler = Sampler(
+            graph, encoder.num_layers, reach=reach, feature_edges=False, dtype=encoder.dtype
+        )
 
     def sample(self, nodes: NDArray[np.int64]) -> Sample:
         """What the outputs of these nodes depend on."""
@@ -57,20 +59,14 @@ class FixedStates:
         encoder = self.network.encoder
         count = sample.blocks[-1].num_nodes_out
         asked = sample.node_positions[-1][:count]
-        nodes: Tensor | None = None
-        parts: list[Tensor] = []
-        for number, layer in enumerate(encoder.layers):
-            # With one seed a triple has the same fate in every layer.
-            block = replace(sample.blocks[number], back_incidence=None, back_values=None)
-            places = sample.feature_positions_per_layer[number]
-            states = encoder.features(self.graph) if number == 0 else self.states[number]
-            keep = self._keep(block.incidence_places, asked, seed)
-            out = layer(block, nodes, states[places], keep)
-            if number == 0:
-                parts.append(out.gathered[:count])
-            parts.append(out.nodes[:count])
-            nodes = out.nodes
-        joined = torch.cat(parts, dim=1) if encoder.skip else parts[-1]
+        held = encoder.states_of_blocks([encoder.features(self.graph), *self.states[1:]])
+        states = [
+            state[places]
+            for state, places in zip(held, sample.feature_positions_per_layer, strict=True)
+        ]
+        # With one seed a triple has the same fate in every layer.
+        keeps = [self._keep(block.incidence_places, asked, seed) for block in sample.blocks]
+        joined = encoder.encode_fixed(sample.blocks, states, keeps)
         result: Tensor = self.network.head(encoder.dropout(joined))
         return result
 

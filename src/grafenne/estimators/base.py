@@ -280,6 +280,7 @@ class GrafenneEstimator(NetworkEstimator):
     heads: int = 1
     normalisation: str = "layer"
     skip: bool = True
+    reach: int | None = None
     feature_dropout: float | None = None
     feature_edges: bool = True
     batch_size: int | None = None
@@ -290,6 +291,7 @@ class GrafenneEstimator(NetworkEstimator):
     def _build_network(self, graph: AllotropicGraph) -> nn.Module:
         features = self._make_features(self.features, graph.features)
         links = self.feature_edges and len(graph.feature_adjacency) > 0
+        self.reach_ = self._fitting_reach(graph) if self.reach is None else self.reach
         encoder = self._encoder(features, links)
         if self.feature_dropout is None:
             encoder.feature_dropout.rate = fitting_feature_dropout(graph)
@@ -315,6 +317,7 @@ class GrafenneEstimator(NetworkEstimator):
             features,
             width=self.width,
             num_layers=self._num_layers,
+            reach=self.reach_,
             backbone=self.backbone if isinstance(self.backbone, type) else deepcopy(self.backbone),
             heads=self.heads,
             mode=self.mode,
@@ -326,18 +329,33 @@ class GrafenneEstimator(NetworkEstimator):
             feature_edges=feature_edges,
         )
 
+    def _fitting_reach(self, graph: AllotropicGraph) -> int:
+        # Within ten steps there is everything: a sample would be the whole graph.
+        return 0 if self._in_blocks else fitting_reach(graph)
+
     def _sampler(self, graph: AllotropicGraph, bits: RandomBits) -> Sampler | None:
         if self.batch_size is None:
             return None
         return Sampler(
             graph,
             self._num_layers,
+            reach=self.reach_,
             neighbours=self.neighbours,
             features_per_node=self.features_per_node,
             nodes_per_feature=self.nodes_per_feature,
             feature_edges=self.feature_edges,
             seed=bits.generator(),
         )
+
+
+def fitting_reach(graph: AllotropicGraph) -> int:
+    """How far to reach for features when the user does not say.
+
+    Ten steps where nodes have fewer than four features on average, else none: see
+    :class:`~grafenne.nn.reach.Reach` for what it gains.
+    """
+    few = graph.incidence.num_entries < 4 * graph.num_nodes
+    return 10 if few and len(graph.adjacency) else 0
 
 
 def fitting_feature_dropout(graph: AllotropicGraph) -> float:

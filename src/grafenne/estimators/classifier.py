@@ -116,6 +116,9 @@ class GrafenneClassifier(NodeClassifier, GrafenneNodeEstimator):
         heads: Number of attention heads.
         normalisation: ``layer``, ``batch`` or ``none``.
         skip: Whether the first phase 1 and every layer reach the output directly.
+        reach: From how many edges away a node hears the features of others in its first phase 1,
+            beside what the layers bring. ``None`` for 10 where nodes have fewer than four
+            features on average (none when training in batches), else 0.
         dropout: Share of hidden values dropped in training.
         feature_dropout: Share of feature values hidden in training, which prepares for nodes
             with few of them; by default so many that an average node keeps about four.

@@ -113,7 +113,8 @@ def explain_node(
         states = estimator._encoded(graph).feature_states
     # One step beyond the layers, where the degrees of the farthest senders come from. A layer
     # from elsewhere may take several steps at once: it gets everything that can be reached.
-    steps = estimator._num_layers + 1 if isinstance(estimator.backbone, str) else seen.num_nodes
+    blocks = estimator._network_encoder().num_blocks
+    steps = blocks + 1 if isinstance(estimator.backbone, str) else seen.num_nodes
     local = _neighbourhood(seen, position, steps)
     part = to_allotropic(seen.subgraph_at(local), direction=estimator.direction)
     asking = _Asking(estimator, part.to(estimator.device), states)
@@ -155,9 +156,9 @@ class _Asking:
     def outputs(self, part: AllotropicGraph) -> Tensor:
         """Outputs of the first node of a part, ``[output_width]``."""
         encoder = self.network.encoder
-        blocks = whole_graph_blocks(part, encoder.num_layers, encoder.dtype)
+        blocks = whole_graph_blocks(part, encoder.num_blocks, encoder.dtype)
         with torch.no_grad():
-            nodes = encoder.encode_fixed(blocks, self.states)
+            nodes = encoder.encode_fixed(blocks, encoder.states_of_blocks(self.states))
             outputs: Tensor = self.network.head(nodes[:1])[0]
         return outputs
 

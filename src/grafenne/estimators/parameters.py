@@ -48,6 +48,10 @@ def check_parameters(estimator: NetworkEstimator) -> None:
     for name in _present(OPTIONAL_COUNTS, settings):
         if settings[name] is not None:
             _check_count(name, settings[name])
+    if not is_reach(settings.get("reach")):
+        raise ParameterError(
+            f"reach must be a whole number from 0 to 1000, got {settings['reach']!r}."
+        )
     for name in _present(SHARES, settings):
         value = settings[name]
         if name == "feature_dropout" and value is None:
@@ -75,8 +79,17 @@ def check_parameters(estimator: NetworkEstimator) -> None:
     check_device(settings["device"])
 
 
+def is_reach(value: Any) -> bool:
+    """Whether a setting is a number of steps, or left to the estimator."""
+    return value is None or (
+        isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) <= 1000
+    )
+
+
 def check_device(device: Any) -> None:
     """Raises unless torch can compute on ``device`` here."""
+    if device is None:  # torch would take the default where memory is asked for, and nothing else
+        raise ParameterError("device names where to compute, such as 'cpu', got None.")
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, TypeError, ValueError) as error:

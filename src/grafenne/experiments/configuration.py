@@ -17,9 +17,6 @@ LARGE = frozenset({"physics"})
 TRAINING = {False: {"epochs": 500, "patience": 60}, True: {"epochs": 150, "patience": 25}}
 """How long a reported run trains at most, on small and on large data."""
 
-SEARCH_TRAINING = {False: {"epochs": 150, "patience": 20}, True: {"epochs": 75, "patience": 15}}
-"""How long a trial of a search trains at most, the same for every method."""
-
 FILLED_CELLS = {False: 512, True: 64}
 """How many filled cells of a node a graph network behind an imputation gets."""
 
@@ -64,7 +61,6 @@ def configure(
     *,
     chosen: Mapping[str, Any] | None = None,
     epochs: int | None = None,
-    searching: bool = False,
 ) -> dict[str, Any]:
     """Everything that decides the result of a cell, as plain data.
 
@@ -73,7 +69,6 @@ def configure(
         chosen: Settings that a search found; defaults without them. ``observed_zeros`` is one of
             the data, all others are the estimator's.
         epochs: Most epochs, to try things out.
-        searching: Whether this is a trial of a search, which trains for a shorter time.
     """
     from grafenne.baselines.methods import METHODS, make_method
 
@@ -81,7 +76,7 @@ def configure(
     data = {**DEFAULT_DATA, "observed_zeros": sees_zeros(cell), **cell.data}
     data["observed_zeros"] = settings.pop("observed_zeros", data["observed_zeros"])
     large = cell.dataset in LARGE
-    training = dict((SEARCH_TRAINING if searching else TRAINING)[large])
+    training = dict(TRAINING[large])
     if epochs is not None:
         training["epochs"] = epochs
     name = method_of(cell)

@@ -1,8 +1,11 @@
-"""Chooses settings by validation data of a seed that is not reported.
+"""Chooses settings by validation data of seeds that are not reported.
 
 Every method gets the same number of trials, drawn from spaces of the same size
-(:mod:`~grafenne.experiments.space`), the first of them being its defaults. The lowest validation
-loss wins, as it does among the epochs of a run; among equals the better validation metric.
+(:mod:`~grafenne.experiments.space`), the first of them being its defaults. Each is trained as a
+run is, once per seed of the search. The lowest mean validation loss wins, as the lowest loss does
+among the epochs of a run; among equals the better validation metric. (With one seed and shorter
+training the search chose settings for GRAFENNE on Cora that were worse than its defaults on other
+seeds, by 1.7 points at p = 0.5.)
 """
 
 from __future__ import annotations
@@ -17,33 +20,35 @@ from grafenne.experiments.cells import Cell, digest
 from grafenne.experiments.configuration import LARGE, configure
 from grafenne.experiments.space import space_of
 
-SEARCH_SEED = 100
-"""Seed of the data that settings are chosen on; results are reported for seeds from 0 on."""
+SEARCH_SEEDS = (100, 101)
+"""Seeds of the data that settings are chosen on; results are reported for seeds from 0 on."""
 
-TRIALS, FEW_TRIALS = 10, 5
+TRIALS, FEW_TRIALS = 8, 4
 """Trials for each method; the smaller number is for large data and for links."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting to try.
+    """One setting to try on one seed.
 
     Attributes:
         cell: The cell.
-        number: Its place in the search, from 0.
+        number: The place of the setting in the search, from 0.
+        seed: Seed of the data and of the training.
         settings: What was drawn.
         config: Everything that decides the outcome.
     """
 
     cell: Cell
     number: int
+    seed: int
     settings: Mapping[str, Any]
     config: Mapping[str, Any]
 
     @property
     def identity(self) -> str:
         """The same for trials that compute the same thing."""
-        return digest({"search": group_of(self.cell), "seed": SEARCH_SEED, "config": self.config})
+        return digest({"search": group_of(self.cell), "seed": self.seed, "config": self.config})
 
 
 def group_of(cell: Cell) -> tuple[str, str, float, str]:
@@ -61,11 +66,11 @@ def searched_cells(cells: Iterable[Cell]) -> list[Cell]:
 
 
 def trials_of(cell: Cell, count: int | None = None, epochs: int | None = None) -> list[Trial]:
-    """The trials of a cell.
+    """The trials of a cell, seed by seed.
 
     Args:
         cell: The cell.
-        count: How many; by default as many as for any method on this data and task.
+        count: How many settings; by default as many as for any method on this data and task.
         epochs: Most epochs of a trial, to try things out.
     """
     from grafenne.estimators.tune import draw_settings
@@ -73,23 +78,23 @@ def trials_of(cell: Cell, count: int | None = None, epochs: int | None = None) -
     if count is None:
         count = FEW_TRIALS if cell.dataset in LARGE or cell.search == "links" else TRIALS
     space = space_of(cell)
-    defaults = configure(cell, searching=True, epochs=epochs)
+    defaults = configure(cell, epochs=epochs)
     own = {**defaults["settings"], "observed_zeros": defaults["data"]["observed_zeros"]}
-    trials = []
-    for number, drawn in enumerate(draw_settings(own, space, count, SEARCH_SEED)):
-        config = (
-            defaults
-            if number == 0
-            else configure(cell, chosen=drawn, searching=True, epochs=epochs)
-        )
-        trials.append(Trial(cell, number, drawn, config))
-    return trials
+    configs = [
+        (drawn, configure(cell, chosen=drawn, epochs=epochs) if number else defaults)
+        for number, drawn in enumerate(draw_settings(own, space, count, SEARCH_SEEDS[0]))
+    ]
+    return [
+        Trial(cell, number, seed, drawn, config)
+        for seed in SEARCH_SEEDS
+        for number, (drawn, config) in enumerate(configs)
+    ]
 
 
 def try_settings(
     *,
     keys: Mapping[str, Any],
-    trials: Sequence[tuple[str, Mapping[str, Any]]],
+    trials: Sequence[tuple[str, int, Mapping[str, Any]]],
     root: Path | None,
     tell: Callable[[dict[str, Any]], None],
 ) -> None:
@@ -97,7 +102,7 @@ def try_settings(
 
     Args:
         keys: Dataset and missing rate of the cell.
-        trials: Identity and configuration of each.
+        trials: Identity, seed and configuration of each.
         root: Where the files of the dataset are.
         tell: Called after each trial with its identity and its outcome.
     """
@@ -106,18 +111,36 @@ def try_settings(
     from grafenne.experiments.problem import make_problem
 
     made: dict[str, Any] = {}
-    for identity, config in trials:
-        shared = digest({"data": config["data"], "imputer": config.get("imputer")})
+    for identity, seed, config in trials:
+        told = {"seed": seed, "data": config["data"], "imputer": config.get("imputer")}
+        shared = digest(told)
         if shared not in made:
             made.clear()  # the last one is no longer needed, and may be large
-            problem = make_problem(keys["dataset"], keys["p"], SEARCH_SEED, config["data"], root)
+            problem = make_problem(keys["dataset"], keys["p"], seed, config["data"], root)
             made[shared], _ = fill(problem, config)
         problem = made[shared]
-        estimator = make_estimator(config, SEARCH_SEED)
+        estimator = make_estimator(config, seed)
         tell({"identity": identity, **try_estimator(estimator, problem.graph, problem.split)})
 
 
-def best_trial(rows: Iterable[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The finished trial with the lowest validation loss; ``None`` if all of them failed."""
-    good = [row for row in rows if row["loss"] is not None and math.isfinite(row["loss"])]
+def best_trial(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The setting with the lowest mean loss over the seeds; ``None`` if all of them failed.
+
+    Args:
+        rows: Outcomes: ``trial``, ``settings``, and ``loss`` and ``metric``, which are ``None``
+            where training failed; a setting that failed once is out.
+    """
+    groups: dict[int, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(row["trial"], []).append(row)
+    good = [
+        {
+            "trial": number,
+            "settings": group[0]["settings"],
+            "loss": sum(row["loss"] for row in group) / len(group),
+            "metric": sum(row["metric"] for row in group) / len(group),
+        }
+        for number, group in groups.items()
+        if all(row["loss"] is not None and math.isfinite(row["loss"]) for row in group)
+    ]
     return min(good, key=lambda row: (row["loss"], -row["metric"], row["trial"]), default=None)

@@ -12,7 +12,7 @@ from grafenne.experiments.cost import CostModel, duration_text
 from grafenne.experiments.pool import Task, run_tasks
 from grafenne.experiments.progress import RunProgress
 from grafenne.experiments.runner import SEARCH_FILE, Options, plain
-from grafenne.experiments.search import SEARCH_SEED, Trial, best_trial, searched_cells, trials_of
+from grafenne.experiments.search import SEARCH_SEEDS, Trial, best_trial, searched_cells, trials_of
 from grafenne.experiments.store import ResultFile
 from grafenne.version import __version__
 
@@ -81,7 +81,7 @@ def run_search(plan: SearchPlan, options: Options) -> list[str]:
             continue
         arguments = {
             "keys": left[0].cell.keys,
-            "trials": [(trial.identity, trial.config) for trial in left],
+            "trials": [(trial.identity, trial.seed, trial.config) for trial in left],
             "root": options.root,
         }
         function = "grafenne.experiments.search:try_settings"
@@ -118,10 +118,10 @@ def _choose(
     entry = {
         "settings": dict(best["settings"]),
         "trial": best["trial"],
-        "trials": len(group),
+        "trials": len(group) // len(SEARCH_SEEDS),
         "loss": best["loss"],
         "metric": best["metric"],
-        "seed": SEARCH_SEED,
+        "seeds": list(SEARCH_SEEDS),
     }
     if chosen.entry(group[0].cell) != entry:
         chosen.put(group[0].cell, entry)
@@ -135,7 +135,7 @@ def _head(trial: Trial) -> dict[str, Any]:
         "method": cell.method,
         "p": cell.p,
         "trial": trial.number,
-        "seed": SEARCH_SEED,
+        "seed": trial.seed,
         "settings": dict(trial.settings),
         "epochs_allowed": trial.config["settings"]["epochs"],
         "patience": trial.config["settings"]["patience"],
@@ -143,7 +143,9 @@ def _head(trial: Trial) -> dict[str, Any]:
 
 
 def _name(trial: Trial) -> str:
-    return f"{trial.cell.search}: {trial.cell.describe()}, trial {trial.number}"
+    return (
+        f"{trial.cell.search}: {trial.cell.describe()}, trial {trial.number} on seed {trial.seed}"
+    )
 
 
 def _text(trial: Trial, row: Mapping[str, Any]) -> str:

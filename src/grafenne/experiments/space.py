@@ -39,16 +39,16 @@ OWN: Mapping[str, Mapping[str, Sequence[Any]]] = {
         "normalisation": ("layer", "batch"),
     },
     "Grafenne": {
-        "features": ("learned", "structural"),
         "aggregation": ("attention", "mean"),
+        "reach": (0, 10),
         "normalisation": ("layer", "batch"),
     },
 }
 """What only a family of methods has: eight combinations each."""
 
 ZEROS: Mapping[str, Sequence[Any]] = {
-    "skip": (True, False),
-    "normalisation": ("layer", "batch"),
+    "aggregation": ("attention", "mean"),
+    "reach": (3, 10),
     "observed_zeros": (True, False),
 }
 """GRAFENNE's own part where few cells are left: whether observed zeros are edges too."""

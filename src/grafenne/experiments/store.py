@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +51,7 @@ class ResultFile:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with open(self.path, "a+b", buffering=0) as file, locked(file):
                 self._repair(file)
-                file.write(line)
-                os.fsync(file.fileno())
+                _write_whole(file, line)
         except OSError as error:
             raise DataError(f"Cannot write {self.path}: {error.strerror}.") from None
 
@@ -77,6 +76,20 @@ class ResultFile:
             file.write(b"\n")
         else:
             file.truncate(size - len(last))
+
+
+def _write_whole(file: Any, line: bytes) -> None:
+    """Adds a line and brings it to the disk; the file is as it was if that does not succeed."""
+    size = file.seek(0, os.SEEK_END)
+    try:
+        left = memoryview(line)
+        while left:  # a disk that gets full takes a part and says so only by the count
+            left = left[file.write(left) :]
+        os.fsync(file.fileno())
+    except OSError:
+        with suppress(OSError):
+            file.truncate(size)
+        raise
 
 
 def is_object(line: bytes) -> bool:

@@ -13,6 +13,7 @@ from grafenne.nn.layer import GrafenneLayer
 from grafenne.nn.model import Grafenne
 from grafenne.nn.node_to_feature import NodeToFeature
 from grafenne.nn.node_to_node import NodeToNode
+from grafenne.nn.reach import Reach
 
 __all__ = [
     "FeatureEmbedding",
@@ -24,6 +25,7 @@ __all__ = [
     "NameFeatures",
     "NodeToFeature",
     "NodeToNode",
+    "Reach",
     "StructuralFeatures",
     "make_features",
 ]

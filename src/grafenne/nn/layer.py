@@ -88,6 +88,8 @@ class GrafenneLayer(nn.Module):
         features: Tensor,
         keep: Tensor | None = None,
         back_keep: Tensor | None = None,
+        *,
+        gathered: Tensor | None = None,
     ) -> LayerOutput:
         """One layer.
 
@@ -97,12 +99,12 @@ class GrafenneLayer(nn.Module):
             features: States before, ``[at least features in, width]``.
             keep: 0 for feature edges of phase 1 to leave out, 1 for the others.
             back_keep: The same for phase 3.
+            gathered: The result of phase 1, if it is known already, ``[nodes in, width]``.
         """
-        incidence = block.incidence
-        own = None if nodes is None else nodes[: incidence.num_rows]
-        features = features[: incidence.num_columns]
-        gathered = self.feature_to_node(incidence, block.values, features, own, keep)
-        gathered = functional.relu(self.gathered_norm(gathered))
+        features = features[: block.incidence.num_columns]
+        if gathered is None:
+            gathered = self.gather(block, nodes, features, keep)
+        gathered = self.settle(gathered)
 
         passed = self.node_to_node(block.adjacency, self.dropout(gathered))
         passed = functional.relu(self.node_norm(passed))
@@ -119,6 +121,20 @@ class GrafenneLayer(nn.Module):
             feature_adjacency=block.feature_adjacency,
         )
         return LayerOutput(gathered, passed, functional.relu(self.feature_norm(updated)))
+
+    def settle(self, gathered: Tensor) -> Tensor:
+        """What follows phase 1: normalisation and activation."""
+        return functional.relu(self.gathered_norm(gathered))
+
+    def gather(
+        self, block: Block, nodes: Tensor | None, features: Tensor, keep: Tensor | None
+    ) -> Tensor:
+        """Phase 1 alone, before its normalisation; arguments as in :meth:`forward`."""
+        incidence = block.incidence
+        own = None if nodes is None else nodes[: incidence.num_rows]
+        senders = features[: incidence.num_columns]
+        result: Tensor = self.feature_to_node(incidence, block.values, senders, own, keep)
+        return result
 
 
 class BatchNorm(nn.BatchNorm1d):

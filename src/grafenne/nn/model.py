@@ -15,6 +15,7 @@ from grafenne.errors import ParameterError
 from grafenne.nn.block import Block, Keeps, kept_blocks
 from grafenne.nn.features import FeatureEmbedding
 from grafenne.nn.layer import GrafenneLayer
+from grafenne.nn.reach import Reach
 from grafenne.ops import Dropout
 
 
@@ -39,6 +40,8 @@ class Grafenne(nn.Module):
         features: Φ, the starting states of the feature nodes.
         width: Width of all states.
         num_layers: Number of three-phase layers.
+        reach: From how many edges away the first phase 1 hears features, beside the layers; see
+            :class:`~grafenne.nn.reach.Reach`.
         backbone: The GNN of phase 2.
         heads: Number of attention heads.
         mode: ``value`` or ``paper``.
@@ -57,6 +60,7 @@ class Grafenne(nn.Module):
         *,
         width: int = 64,
         num_layers: int = 2,
+        reach: int = 0,
         backbone: Any = "sage",
         heads: int = 1,
         mode: str = "value",
@@ -88,6 +92,7 @@ class Grafenne(nn.Module):
             )
             for number in range(num_layers)
         )
+        self.reach = Reach(width, reach) if reach else None
         self.output_width = width * (num_layers + 1) if skip else width
         self.dropout = Dropout(dropout)
         self.feature_dropout = Dropout(feature_dropout)
@@ -98,6 +103,15 @@ class Grafenne(nn.Module):
         return len(self.layers)
 
     @property
+    def num_blocks(self) -> int:
+        """How many blocks a pass needs: one for each step of the reach, one for each layer."""
+        return self._steps + self.num_layers
+
+    @property
+    def _steps(self) -> int:
+        return 0 if self.reach is None else self.reach.steps
+
+    @property
     def dtype(self) -> torch.dtype:
         """Number type of the parameters."""
         return next(self.parameters()).dtype
@@ -105,6 +119,8 @@ class Grafenne(nn.Module):
     def reset_parameters(self) -> None:
         """Draws new weights."""
         self.features.reset_parameters()  # type: ignore[operator]
+        if self.reach is not None:
+            self.reach.reset_parameters()
         for layer in self.layers:
             layer.reset_parameters()  # type: ignore[operator]
 
@@ -120,7 +136,7 @@ class Grafenne(nn.Module):
             keep = self.feature_dropout.keep(
                 graph.incidence.num_entries, self.dtype, graph.incidence.device
             )
-        blocks, keeps = kept_blocks(graph, self.num_layers, self.dtype, keep)
+        blocks, keeps = kept_blocks(graph, self.num_blocks, self.dtype, keep)
         return self.encode(blocks, self.features(graph), keeps)
 
     def encode(
@@ -132,28 +148,30 @@ class Grafenne(nn.Module):
         """The layers alone, over given blocks.
 
         Args:
-            blocks: One per layer, whole or sampled.
+            blocks: ``num_blocks`` of them, whole or sampled: those of the reach come first.
             features: Starting states of the features.
-            keeps: Per layer, the masks of phase 1 and phase 3.
+            keeps: Per block, the masks of phase 1 and phase 3.
         """
-        count = blocks[-1].num_nodes_out
+        states = [features]
+        keeps = [(None, None)] * len(blocks) if keeps is None else keeps
+        heard = self._hear(blocks, features, keeps[0][0])
         nodes: Tensor | None = None
         parts: list[Tensor] = []
-        states = [features]
-        for number, (layer, block) in enumerate(zip(self.layers, blocks, strict=True)):
-            keep, back_keep = (None, None) if keeps is None else keeps[number]
-            out = layer(block, nodes, states[-1], keep, back_keep)
-            if number == 0:
-                parts.append(out.gathered[:count])
-            parts.append(out.nodes[:count])
+        steps = zip(self.layers, blocks[self._steps :], keeps[self._steps :], strict=True)
+        for layer, block, (keep, back_keep) in steps:
+            first = heard if nodes is None else None
+            out = layer(block, nodes, states[-1], keep, back_keep, gathered=first)
+            parts += [out.nodes] if parts else [out.gathered, out.nodes]
             nodes = out.nodes
             if out.features is not None:
                 states.append(out.features)
-        joined = torch.cat(parts, dim=1) if self.skip else parts[-1]
-        return Encoded(self.dropout(joined), states)
+        return Encoded(self.dropout(self._joined(parts)), states)
 
     def encode_fixed(
-        self, blocks: Sequence[Block], states: Sequence[Tensor], keep: Tensor | None = None
+        self,
+        blocks: Sequence[Block],
+        states: Sequence[Tensor],
+        keeps: Sequence[Tensor | None] | None = None,
     ) -> Tensor:
         """Node embeddings with the features' states before each layer held as given.
 
@@ -161,18 +179,39 @@ class Grafenne(nn.Module):
         that shares a feature with one of them.
 
         Args:
-            blocks: One per layer; their phase 3 is left out.
-            states: States of the features before each layer, ``[num_features, width]`` each.
-            keep: 0 for triples to leave out, 1 for the others.
+            blocks: ``num_blocks`` of them; their phase 3 is left out.
+            states: States of the features before each block, see :meth:`states_of_blocks`.
+            keeps: Per block, 0 for triples to leave out, 1 for the others.
         """
-        count = blocks[-1].num_nodes_out
+        keeps = [None] * len(blocks) if keeps is None else keeps
+        heard = self._hear(blocks, states[0], keeps[0])
         nodes: Tensor | None = None
         parts: list[Tensor] = []
-        for number, (layer, block) in enumerate(zip(self.layers, blocks, strict=True)):
-            without = replace(block, back_incidence=None, back_values=None)
-            out = layer(without, nodes, states[number], without.keep_of(keep)[0])
-            if number == 0:
-                parts.append(out.gathered[:count])
-            parts.append(out.nodes[:count])
+        for number, layer in enumerate(self.layers, start=self._steps):
+            without = replace(blocks[number], back_incidence=None, back_values=None)
+            first = heard if nodes is None else None
+            out = layer(without, nodes, states[number], keeps[number], gathered=first)
+            parts += [out.nodes] if parts else [out.gathered, out.nodes]
             nodes = out.nodes
-        return torch.cat(parts, dim=1) if self.skip else parts[-1]
+        return self._joined(parts)
+
+    def states_of_blocks(self, states: Sequence[Tensor]) -> list[Tensor]:
+        """The features' states before each block, from those before each layer."""
+        return [states[0]] * self._steps + list(states)
+
+    def _hear(
+        self, blocks: Sequence[Block], features: Tensor, keep: Tensor | None
+    ) -> Tensor | None:
+        """The first phase 1 with what comes from afar; ``None`` if nothing does."""
+        if self.reach is None:
+            return None
+        first: GrafenneLayer = self.layers[0]  # type: ignore[assignment]
+        gathered = first.gather(blocks[0], None, features, keep)
+        result: Tensor = self.reach(blocks[: self._steps], gathered)
+        return result
+
+    def _joined(self, parts: list[Tensor]) -> Tensor:
+        """What the embedding is made of, for the nodes that the last layer answers for."""
+        if not self.skip:
+            return parts[-1]
+        return torch.cat([part[: len(parts[-1])] for part in parts], dim=1)

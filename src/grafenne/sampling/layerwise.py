@@ -2,7 +2,8 @@ r"""Exact states of a graph that is too large for one pass: layer by layer, in b
 
 A full pass needs the states of all nodes several times over. But each phase reads finished states
 and writes new ones row by row, so two arrays of nodes x width are enough, whatever the number of
-layers: one for the nodes after phase 1, one for those after phase 2. Nothing is sampled; the
+layers: one for the nodes after phase 1, one for those after phase 2 (and a third while features
+are heard from afar). Nothing is sampled; the
 result is that of a full pass, up to the rounding of products of another shape.
 """
 
@@ -14,12 +15,13 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from grafenne.allotrope import AllotropicGraph
 from grafenne.nn.layer import GrafenneLayer
 from grafenne.nn.model import Encoded, Grafenne
+from grafenne.nn.reach import Reach
 from grafenne.ops import Adjacency, SparsePattern
 from grafenne.ops.arrays import shared_tensor
 from grafenne.sampling.edges import Edges
@@ -97,7 +99,10 @@ class _Pass:
         passed = torch.empty_like(gathered)
         for number, layer in enumerate(encoder.layers):
             own = passed if number else None
-            self._phase_1(layer, own, states[-1], gathered)  # type: ignore[arg-type]
+            if number == 0 and encoder.reach is not None:
+                passed = self._far_phase_1(layer, encoder.reach, states[0], gathered, passed)  # type: ignore[arg-type]
+            else:
+                self._phase_1(layer, own, states[-1], gathered, layer.settle)  # type: ignore[arg-type]
             if number == 0 and encoder.skip:
                 parts.append(_taken(gathered, positions))
             self._phase_2(layer, gathered, passed)  # type: ignore[arg-type]
@@ -109,19 +114,43 @@ class _Pass:
         return Encoded(joined, states)
 
     def _phase_1(
-        self, layer: GrafenneLayer, own: Tensor | None, features: Tensor, out: Tensor
+        self,
+        layer: GrafenneLayer,
+        own: Tensor | None,
+        features: Tensor,
+        out: Tensor,
+        finish: Callable[[Tensor], Tensor],
     ) -> None:
         def compute(
             rows: SparsePattern, values: Tensor | None, keep: Tensor | None, span: slice
         ) -> Tensor:
             before = None if own is None else own[span].to(self.device)
-            result = layer.feature_to_node(rows, values, features, before, keep)
-            return functional.relu(layer.gathered_norm(result))
+            return finish(layer.feature_to_node(rows, values, features, before, keep))
 
         self._gather(out, compute)
 
+    def _far_phase_1(
+        self, layer: GrafenneLayer, reach: Reach, features: Tensor, out: Tensor, far: Tensor
+    ) -> Tensor:
+        """The first phase 1 with what comes from afar; returns an array that is free again."""
+        self._phase_1(layer, None, features, out, nn.Identity())
+        far.copy_(out)
+        following = torch.empty_like(far)
+        for _ in range(reach.steps):
+
+            def compute(adjacency: Adjacency, dense: Tensor, span: slice) -> Tensor:
+                return reach.step(adjacency, dense, out[span].to(self.device))
+
+            self._pass_on(far, following, compute)
+            far, following = following, far
+        for begin in range(0, len(out), self.rows):  # needs no other row: no need to share it out
+            rows = slice(begin, begin + self.rows)
+            near, distant = out[rows].to(self.device), far[rows].to(self.device)
+            out[rows] = layer.settle(reach.join(near, distant)).to(out.device)
+        return far
+
     def _phase_2(self, layer: GrafenneLayer, nodes: Tensor, out: Tensor) -> None:
-        def compute(adjacency: Adjacency, dense: Tensor) -> Tensor:
+        def compute(adjacency: Adjacency, dense: Tensor, span: slice) -> Tensor:
             return functional.relu(layer.node_norm(layer.node_to_node(adjacency, dense)))
 
         self._pass_on(nodes, out, compute)
@@ -139,7 +168,7 @@ class _Pass:
             )
 
     def _pass_on(
-        self, nodes: Tensor, out: Tensor, compute: Callable[[Adjacency, Tensor], Tensor]
+        self, nodes: Tensor, out: Tensor, compute: Callable[[Adjacency, Tensor, slice], Tensor]
     ) -> None:
         """Fills in what nodes gather from their neighbours, block by block."""
         numbering = self.nodes
@@ -152,7 +181,7 @@ class _Pass:
             adjacency = self.edges.part(picked, senders).to(self.device)
             dense = nodes.index_select(0, torch.from_numpy(senders)).to(self.device)
             numbering.clear()
-            out[begin:end] = compute(adjacency, dense)
+            out[begin:end] = compute(adjacency, dense, slice(begin, end))
 
     def _phase_3(self, layer: GrafenneLayer, nodes: Tensor, features: Tensor) -> Tensor:
         flipped = self.graph.incidence.transpose

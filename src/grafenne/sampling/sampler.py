@@ -46,6 +46,8 @@ class Sampler:
     Args:
         graph: The graph.
         num_layers: Number of layers of the model.
+        reach: How many steps the model reaches beyond its layers; they are bounded as the first
+            layer is.
         neighbours: Most graph neighbours per node: one bound, or one per layer, first layer
             first; here and below, ``None`` means no bound.
         features_per_node: Most features per node in phase 1. Each feature that a later layer sees
@@ -63,6 +65,7 @@ class Sampler:
         graph: AllotropicGraph,
         num_layers: int,
         *,
+        reach: int = 0,
         neighbours: Bound = None,
         features_per_node: Bound = None,
         nodes_per_feature: Bound = None,
@@ -75,6 +78,7 @@ class Sampler:
         if dtype not in (torch.float32, torch.float64):
             raise ParameterError(f"dtype must be torch.float32 or torch.float64, got {dtype}.")
         self.graph, self.num_layers, self.dtype = graph, num_layers, dtype
+        self.reach = reach
         self.neighbours = _per_layer("neighbours", neighbours, num_layers)
         self.features_per_node = _per_layer("features_per_node", features_per_node, num_layers)
         self.nodes_per_feature = _per_layer("nodes_per_feature", nodes_per_feature, num_layers)
@@ -108,7 +112,7 @@ class Sampler:
                 block, in this order.
             fixed_features: Whether the states of the features are known for every layer. Then
                 no layer has a phase 3, and the sample holds nothing but the seeds' neighbourhood
-                of ``num_layers`` steps and its features.
+                of ``num_layers + reach`` steps and its features.
             generator: Draws for this sample alone; the sampler's own by default.
         """
         try:
@@ -125,7 +129,8 @@ class Sampler:
         node_positions: list[Tensor] = []
         feature_positions: list[Tensor] = []
         back: Picked | None = None
-        for layer in reversed(range(self.num_layers)):
+        for step in reversed(range(self.reach + self.num_layers)):
+            layer = max(step - self.reach, 0)
             if fixed_features:
                 features.clear()
             edges = _pick(self._edges.rows, nodes, nodes, self.neighbours[layer], generator)
