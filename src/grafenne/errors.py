@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from grafenne.training.loop import History
 
 
 class GrafenneError(Exception):
@@ -48,7 +52,24 @@ class ModelFileError(GrafenneError, ValueError):
 
 
 class TrainingError(GrafenneError, RuntimeError):
-    """Training cannot go on, for instance because the loss is no longer finite."""
+    """Training cannot go on, for instance because the loss is no longer finite.
+
+    Args:
+        message: What happened, with advice.
+        history: The epochs until then, if there is one whose weights can be kept.
+    """
+
+    def __init__(self, message: str, *, history: History | None = None) -> None:
+        super().__init__(message)
+        self.history = history
+
+
+def shown(value: object, longest: int = 80) -> str:
+    """A value for a message: its ``repr``, cut where it is long, its type where that tells more."""
+    text = repr(value)
+    if " at 0x" in text:
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 def did_you_mean(name: Hashable, known: Iterable[Hashable], limit: int = 20_000) -> str:

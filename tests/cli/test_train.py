@@ -159,8 +159,11 @@ def test_ctrl_c_keeps_the_state_of_the_run(run: Run, tables: Path, tmp_path: Pat
         text=True,
     )
     assert running.stderr is not None
-    while "epoch" not in (line := running.stderr.readline()):  # training is under way
+    done = 0
+    while done < 3:  # training is under way
+        line = running.stderr.readline()
         assert line
+        done = int(line.split()[1].split("/")[0]) if line.startswith("epoch") else 0
     running.send_signal(signal.SIGINT)
     told, complaint = running.communicate(timeout=60)
     assert running.returncode == 130

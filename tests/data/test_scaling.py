@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grafenne import FeatureGraph
-from grafenne.data.scaling import FeatureScaler
+from grafenne.data.scaling import FARTHEST, FeatureScaler
 from grafenne.errors import DataError, ModelFileError, NotFittedError, ParameterError
 from tests.strategies import feature_graphs
 
@@ -102,7 +102,7 @@ def test_extreme_values_do_not_overflow(method: str, size: float) -> None:
 
 def test_values_far_outside_stay_finite() -> None:
     scaler = FeatureScaler().fit(column([1e-300, 2e-300]))
-    assert scaler.transform_values(column([1e300])).tolist() == [1e30]
+    assert scaler.transform_values(column([1e300])).tolist() == [1e6]
     single = scaler.transform(column([-3e38], dtype=np.float32))
     assert single.values.data.dtype == np.float32
     assert np.isfinite(single.values.data).all()
@@ -120,9 +120,13 @@ def test_values_far_outside_stay_finite() -> None:
 def test_the_inverse_leads_back(values: list[float], method: str) -> None:
     graph = column(values)
     scaler = FeatureScaler(method).fit(graph, nodes=[0, len(values) - 1])  # type: ignore[arg-type]
-    back = scaler.inverse_transform(scaler.transform(graph)).values.data
+    scaled = scaler.transform(graph)
+    back = scaler.inverse_transform(scaled).values.data
     widest = max(map(abs, values))
-    np.testing.assert_allclose(back, values, rtol=1e-6, atol=1e-9 * max(widest, 1))
+    led = np.abs(scaled.values.data) < FARTHEST if method != "none" else slice(None)
+    np.testing.assert_allclose(
+        back[led], np.array(values)[led], rtol=1e-6, atol=1e-9 * max(widest, 1)
+    )
 
 
 @settings(deadline=None)

@@ -13,10 +13,14 @@ from torch.nn import functional
 
 from grafenne.allotrope import AllotropicGraph
 from grafenne.baselines.graph_network import make_last_convolution
+from grafenne.errors import DataError
 from grafenne.nn.encoder import NodeEncoder, kept_values
 from grafenne.nn.model import Encoded
 from grafenne.nn.node_to_node import GcnConvolution
 from grafenne.ops import Adjacency, Dropout, SparsePattern, sparse_product
+
+LARGEST_VALUE = 1e15
+"""Squares of larger values, and sums of those, would be beyond 32-bit numbers."""
 
 SMALLEST_VARIANCE = 1e-12
 """Below this a sum counts as certain, and its expected ReLU is the ReLU."""
@@ -99,6 +103,13 @@ class MixtureInput(nn.Module):
 
         pattern = graph.incidence
         data = graph.values.double().cpu().numpy()
+        if np.abs(data).max(initial=0.0) > LARGEST_VALUE:
+            place = int(np.abs(data).argmax())
+            raise DataError(
+                f"Node {graph.nodes[int(pattern.rows[place])]!r} has the value {data[place]} for "
+                f"feature {graph.features[int(pattern.indices[place])]!r}; GCNMF takes values up "
+                f"to {LARGEST_VALUE:g} in size: set scaling='standard' or normalise_rows."
+            )
         indices, indptr = pattern.indices.cpu().numpy(), pattern.indptr.cpu().numpy()
         matrix = sparse.csr_array((data, indices, indptr), shape=pattern.shape)
         count = min(self.components, pattern.num_rows)
@@ -118,7 +129,8 @@ class MixtureInput(nn.Module):
         square = second.sum(axis=0) / np.maximum(overall, 1)
         means = (first + mean) / (observed + 1)  # one more cell of the overall kind
         squares = (second + square) / (observed + 1)
-        variances = np.maximum(squares - means**2, 1e-4 * max(float(square.mean()), 1e-8))
+        typical = float(square.mean()) if len(square) else 0.0
+        variances = np.maximum(squares - means**2, 1e-4 * max(typical, 1e-8))
         shares = np.bincount(cluster, minlength=self.components) + 1.0
         with torch.no_grad():
             self.first_means.copy_(torch.from_numpy(means))

@@ -8,7 +8,13 @@ from scipy import sparse
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.values import FeatureValues
 from grafenne.errors import unknown_name
-from grafenne.impute.base import Neighbours, column_blocks, live_columns, neighbour_matrix
+from grafenne.impute.base import (
+    Neighbours,
+    check_sizes,
+    column_blocks,
+    live_columns,
+    neighbour_matrix,
+)
 from grafenne.impute.feature_propagation import symmetric_normalised
 
 VARIANTS = ("mean", "rescaled")
@@ -35,6 +41,7 @@ def partial_aggregation(graph: FeatureGraph, variant: str = "mean") -> FeatureGr
     """
     if variant not in VARIANTS:
         raise unknown_name("variant", variant, VARIANTS)
+    check_sizes(graph)
     matrix = neighbour_matrix(graph, weighted=True)
     loops = sparse.csr_array(sparse.eye_array(graph.num_nodes, format="csr"))
     matrix = sparse.csr_array(matrix + loops)

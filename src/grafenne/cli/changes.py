@@ -50,6 +50,7 @@ def load_change(
     root: Path | None = None,
     release: str | None = None,
     options: Iterable[str] | None = None,
+    named_before: bool = False,
 ) -> GraphDelta:
     """A change, read or found by comparing.
 
@@ -60,6 +61,7 @@ def load_change(
         root: Where the files of named datasets are.
         release: The release afterwards.
         options: Further options of a named dataset.
+        named_before: Whether the graph before is a named dataset, which the options are for too.
     """
     from grafenne.data.delta import GraphDelta
     from grafenne.data.stream import is_delta
@@ -75,6 +77,8 @@ def load_change(
             )
         if release is not None:
             raise ParameterError(f"--release is for named datasets, but {change} holds a change.")
+        if options and not named_before:
+            raise ParameterError("--option is for named datasets, but there is none.")
         return GraphDelta.read(path)
     after = load_graph(change, root=root, release=release, options=options)
     return before.diff(after)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -128,19 +129,25 @@ def _options(
     """Options that come before the command."""
 
 
+@cache
+def _made_command() -> Any:
+    """The command behind ``app``; making it takes longer than most commands do."""
+    return typer.main.get_command(app)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code.
 
-    0 is success, 2 a mistake in the arguments or the data (told in one sentence on standard
-    error), 130 a run stopped by Ctrl-C. Anything else is a defect and shows its traceback.
+    0 is success, 2 a mistake in the arguments or the data, or a file that the system refuses (told
+    in one sentence on standard error), 130 a run stopped by Ctrl-C. Anything else is a defect and
+    shows its traceback.
 
     Args:
         arguments: The words after ``grafenne``; those of the process by default.
     """
-    command = typer.main.get_command(app)
     try:
         given = None if arguments is None else list(arguments)
-        code = command.main(given, prog_name="grafenne", standalone_mode=False)
+        code = _made_command().main(given, prog_name="grafenne", standalone_mode=False)
     except GrafenneError as error:
         complain(str(error))
         return USAGE
@@ -152,6 +159,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             path = context.command_path if context is not None else "grafenne"
             ending = "" if told.endswith(("?", ".")) else "."
             complain(f"{told}{ending} See '{path} --help'.")
+        return USAGE
+    except OSError as error:
+        if error.filename is None:
+            raise
+        # A file that the system refuses, for instance because its name is too long.
+        complain(f"{error.filename}: {error.strerror}.")
         return USAGE
     except (KeyboardInterrupt, typer.Abort):
         complain("stopped.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -78,12 +77,9 @@ def read_settings(path: Path | None) -> dict[str, Any]:
     """Settings from a JSON file, such as ``grafenne tune --out`` writes."""
     if path is None:
         return {}
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DataError(f"Cannot read {path}: it does not exist.") from None
-    except (OSError, ValueError) as error:
-        raise DataError(f"Cannot read {path} as JSON: {error}.") from None
+    from grafenne.data.json_files import read_json
+
+    content = read_json(path)
     if isinstance(content, dict) and "settings" in content:
         content = content["settings"]
     if not isinstance(content, dict):
@@ -111,6 +107,22 @@ def check_model_folder(folder: Path) -> None:
             if entry.name not in FILES:
                 raise DataError(
                     f"Cannot write the model {folder}: the folder holds {entry.name!r}, which "
+                    "would be lost."
+                )
+    check_writable(folder)
+
+
+def check_graph_folder(folder: Path) -> None:
+    """Refuses, before any work is done, a place where a graph cannot be written."""
+    from grafenne.data.folder import is_graph_file
+
+    if folder.exists() and not folder.is_dir():
+        raise DataError(f"Cannot write the graph {folder}: a file of that name exists.")
+    if folder.is_dir():
+        for entry in sorted(folder.iterdir()):
+            if not is_graph_file(entry.name):
+                raise DataError(
+                    f"Cannot write the graph {folder}: the folder holds {entry.name!r}, which "
                     "would be lost."
                 )
     check_writable(folder)

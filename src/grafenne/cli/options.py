@@ -78,7 +78,9 @@ ZerosOption = Annotated[
 ]
 MissingSeedOption = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Seed of --missing; by default --seed.", rich_help_panel="Data"),
+    typer.Option(
+        metavar="N", min=0, help="Seed of --missing; by default --seed.", rich_help_panel="Data"
+    ),
 ]
 SplitOption = Annotated[
     Path | None,

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import typer
+
+from grafenne.errors import DataError
 
 USAGE = 2
 STOPPED = 130
@@ -15,17 +20,37 @@ STOPPED = 130
 
 def say(text: str) -> None:
     """Tells what is going on, on standard error."""
-    typer.echo(text, err=True)
+    with suppress(OSError):  # nobody listens; that must not stop the work
+        typer.echo(text, err=True)
 
 
 def complain(sentence: str) -> None:
     """Tells what is wrong, on standard error."""
-    typer.echo(f"Error: {sentence}", err=True)
+    say(f"Error: {sentence}")
 
 
 def answer(human: str, data: Mapping[str, Any], as_json: bool) -> None:
     """The result of a command, on standard output: text, or exactly one JSON object."""
-    typer.echo(to_json(data) if as_json else human)
+    emit(f"{to_json(data) if as_json else human}\n")
+
+
+def emit(text: str) -> None:
+    """Writes on standard output; a disk that is full is told, a reader that has gone is not."""
+    try:
+        stream = getattr(sys.stdout, "buffer", None)
+        if isinstance(stream, io.RawIOBase):  # with PYTHONUNBUFFERED a full disk just takes less
+            left = memoryview(text.encode(sys.stdout.encoding, sys.stdout.errors or "strict"))
+            while left:
+                left = left[stream.write(left) or 0 :]
+        else:
+            typer.echo(text, nl=False)
+    except OSError as error:
+        # What is still to be written would raise the same when the process ends.
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise typer.Exit(STOPPED) from None
+        raise DataError(f"Cannot write to standard output: {error.strerror}.") from None
 
 
 def to_json(data: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from grafenne.cli.options import (
     ThreadsOption,
     use_threads,
 )
-from grafenne.cli.output import answer
+from grafenne.cli.output import answer, emit
 from grafenne.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def predict(
     elif as_json:
         answer("", {**summary, "predictions": frame.to_dict("records")}, as_json)
     else:
-        typer.echo(frame.to_csv(index=False), nl=False)
+        emit(frame.to_csv(index=False))
 
 
 def _predictions(

@@ -60,6 +60,7 @@ def train(
     labels_as_features: given.LabelsOption = False,
     width: given.WidthOption = None,
     layers: given.LayersOption = None,
+    reach: given.ReachOption = None,
     heads: given.HeadsOption = None,
     mode: given.ModeOption = None,
     aggregation: given.AggregationOption = None,
@@ -94,6 +95,7 @@ def train(
         "features": features,
         "width": width,
         "num_layers": layers,
+        "reach": reach,
         "heads": heads,
         "mode": mode,
         "aggregation": aggregation,
@@ -117,9 +119,14 @@ def train(
     if "WORLD_SIZE" in os.environ:  # each process of torchrun would warn about idle parameters
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     use_threads(threads)
+    from grafenne.data.atomic import reserved
+    from grafenne.training.checkpoint import Checkpoint
     from grafenne.training.distributed import joined
 
-    with joined(device) as around:
+    folder = checkpoint if checkpoint is not None else _beside(out)
+    if out is not None and folder is not None and folder.resolve() == out.resolve():
+        raise ParameterError(f"--checkpoint must not be --out, got {folder} for both.")
+    with joined(device) as around, reserved(*((out, folder) if around.is_main else ())):
         quiet = quiet or not around.is_main  # one log, of the first process
         graph = load_graph(data, root=data_root, release=release, options=option)
         task = choose_task(task, graph)
@@ -137,13 +144,14 @@ def train(
             seed=seed if missing_seed is None else missing_seed,
         )
         parts = make_split(task, graph, split, seed)
-        folder = checkpoint if checkpoint is not None else _beside(out)
         fit(estimator, graph, parts, folder, fresh=fresh)
         found = scores(task, estimator, graph, parts)
         if not around.is_main:
             return
         if out is not None:
             estimator.save(out)
+        if folder is not None:  # not before the model is safe
+            Checkpoint(folder, {}).remove()
     result = {
         "dataset": data,
         "task": task,
@@ -184,6 +192,8 @@ def make_split(task: str, graph: FeatureGraph, file: Path | None, seed: int) -> 
 def fit(estimator: Any, graph: FeatureGraph, split: Any, folder: Path | None, fresh: bool) -> None:
     """Trains, going on from the checkpoint in ``folder`` if there is one of this run.
 
+    The checkpoint stays when training is done, until the model is saved.
+
     Args:
         estimator: What to train.
         graph: The graph.
@@ -191,7 +201,7 @@ def fit(estimator: Any, graph: FeatureGraph, split: Any, folder: Path | None, fr
         folder: Where checkpoints go; ``None`` for none.
         fresh: Whether to throw an older checkpoint away.
     """
-    from grafenne.training.checkpoint import Checkpoint
+    from grafenne.training.checkpoint import Checkpoint, checkpoints_kept
     from grafenne.training.distributed import is_restarted, wait_for_all, world
 
     kept = None if folder is None else Checkpoint(folder, {})
@@ -202,7 +212,8 @@ def fit(estimator: Any, graph: FeatureGraph, split: Any, folder: Path | None, fr
             say(f"Going on from the checkpoint in {folder}.")
         wait_for_all()
     try:
-        estimator.fit(graph, split, checkpoint=folder)
+        with checkpoints_kept():
+            estimator.fit(graph, split, checkpoint=folder)
     except ModelFileError as error:
         raise ModelFileError(f"{error} (--fresh starts over.)") from None
     except KeyboardInterrupt:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grafenne.cli.changes import load_before, load_change
-from grafenne.cli.models import check_model_folder, check_writable, load_model
+from grafenne.cli.models import check_graph_folder, check_model_folder, load_model
 from grafenne.cli.options import (
     DataOptionsOption,
     DeviceOption,
@@ -122,34 +122,45 @@ def update(
     if write_graph is not None:
         if before is not None and write_graph.resolve() == Path(before).resolve():
             raise ParameterError("--write-graph must not be --before, which a repetition needs.")
-        check_writable(write_graph)
+        check_graph_folder(write_graph)
     use_threads(threads)
-    estimator = load_model(model, device)
-    if not hasattr(estimator, "update"):
-        raise ParameterError(
-            f"The model in {model} is a {type(estimator).__name__}, which cannot be updated; "
-            "train it again."
+    from grafenne.data.atomic import reserved
+    from grafenne.datasets import dataset_names
+
+    with reserved(out, write_graph):  # from before the model is read: no update is lost
+        estimator = load_model(model, device)
+        if not hasattr(estimator, "update"):
+            raise ParameterError(
+                f"The model in {model} is a {type(estimator).__name__}, which cannot be updated; "
+                "train it again."
+            )
+        if not hasattr(estimator, "split_") and not quiet:
+            say(f"{model} does not tell its split: all labelled nodes count as new.")
+        graph = load_before(before, change, root=data_root, release=before_release, options=option)
+        delta = load_change(
+            change,
+            graph,
+            root=data_root,
+            release=release,
+            options=option,
+            named_before=before in dataset_names(),
         )
-    if not hasattr(estimator, "split_") and not quiet:
-        say(f"{model} does not tell its split: all labelled nodes count as new.")
-    graph = load_before(before, change, root=data_root, release=before_release, options=option)
-    delta = load_change(change, graph, root=data_root, release=release, options=option)
-    if not quiet:
-        say(f"{delta!r}")
-    settings = {"new_classes": NEW_CLASSES[new_classes], "seed": seed}
-    done = None if again else _done(model, out, estimator, delta, plan, settings)
-    after = graph.apply(delta)
-    if done is None:
-        old = copy.copy(estimator)
-        estimator.update(graph, delta, strategy=plan, after=after, **settings)
-        estimator.save(out)
-        result = {**_told(estimator, out), **_judged(old, estimator, after), "repeated": False}
-    else:
-        result = {**_told(done, out), "repeated": True}
         if not quiet:
-            say(f"{out} has taken in this change already; nothing to do (--again does it again).")
-    if write_graph is not None:
-        after.write(write_graph)
+            say(f"{delta!r}")
+        settings = {"new_classes": NEW_CLASSES[new_classes], "seed": seed}
+        done = None if again else _done(model, out, estimator, delta, plan, settings)
+        after = graph.apply(delta)
+        if done is None:
+            old = copy.copy(estimator)
+            estimator.update(graph, delta, strategy=plan, after=after, **settings)
+            estimator.save(out)
+            result = {**_told(estimator, out), **_judged(old, estimator, after), "repeated": False}
+        else:
+            result = {**_told(done, out), "repeated": True}
+            if not quiet:
+                say(f"{out} has taken in this change already (--again does it again).")
+        if write_graph is not None:
+            after.write(write_graph)
     result = {"model": str(model), "out": str(out), **result}
     result["graph"] = None if write_graph is None else str(write_graph)
     human = ((name.replace("_", " "), _text(value)) for name, value in result.items())

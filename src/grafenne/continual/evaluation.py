@@ -19,6 +19,7 @@ from grafenne.continual.registry import make_strategy
 from grafenne.continual.results import StepResult, StreamResults
 from grafenne.continual.strategies import Strategy
 from grafenne.continual.stream_log import StreamLog, stream_identity
+from grafenne.data.atomic import reserved
 from grafenne.data.delta import GraphDelta
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.split import Split
@@ -64,20 +65,23 @@ def run_stream(
         if names.count(name) > 1:
             raise ParameterError(f"The strategy {name!r} is listed twice.")
     rule = StreamSplit(seed=seed) if split_rule is None else split_rule
-    kept = None
-    if log is not None:
-        kept = StreamLog(log, stream_identity(estimator, stream, rule(stream.first), seed, options))
-    follower = _Followers(plans, kept, progress)
-    if not follower.complete(stream.num_steps):
-        if kept is not None and kept.has_first():
-            fitted = kept.first()
-        elif fitted is None:
-            fitted = fit_first(estimator, stream.first, rule, seed)
-        if kept is not None and not kept.has_first():
-            kept.keep_first(fitted)
-        follower.follow(fitted, stream, rule, options or {})
-    if kept is not None:
-        kept.tidy()
+    with reserved(log):
+        kept = None
+        if log is not None:
+            kept = StreamLog(
+                log, stream_identity(estimator, stream, rule(stream.first), seed, options)
+            )
+        follower = _Followers(plans, kept, progress)
+        if not follower.complete(stream.num_steps):
+            if kept is not None and kept.has_first():
+                fitted = kept.first()
+            elif fitted is None:
+                fitted = fit_first(estimator, stream.first, rule, seed)
+            if kept is not None and not kept.has_first():
+                kept.keep_first(fitted)
+            follower.follow(fitted, stream, rule, options or {})
+        if kept is not None:
+            kept.tidy()
     return StreamResults([step for name in names for step in follower.results[name]], seed)
 
 

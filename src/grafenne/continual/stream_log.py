@@ -101,6 +101,8 @@ class StreamLog:
 
     def tidy(self) -> None:
         """Removes the models; a finished run needs them no longer."""
+        # First that which tells that the first one is there: the rest may not come to pass.
+        (self.models / "first" / "model.json").unlink(missing_ok=True)
         shutil.rmtree(self.models, ignore_errors=True)
 
     def _read(self) -> None:

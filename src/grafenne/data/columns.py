@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grafenne.data.labels import plain
-from grafenne.errors import DataError, did_you_mean
+from grafenne.data.labels import as_float, plain
+from grafenne.errors import DataError, did_you_mean, shown
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+MOST_LISTED = 12
+"""How many columns a message lists."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +98,9 @@ def check_columns(
             hint = f" {name!r} is its index: call reset_index() first."
         else:
             hint = did_you_mean(name, columns)
-        shown = ", ".join(repr(column) for column in columns) or "none"
-        raise DataError(f"There is no column {name!r} in {where}, only {shown}.{hint}")
+        listed = ", ".join(shown(column) for column in columns[:MOST_LISTED]) or "none"
+        more = f" and {len(columns) - MOST_LISTED} more" if len(columns) > MOST_LISTED else ""
+        raise DataError(f"There is no column {name!r} in {where}, only {listed}{more}.{hint}")
 
 
 def encode(table: Table, column: str, *, allow_missing: bool = False) -> Encoded:
@@ -148,7 +153,7 @@ def _encode_objects(
     except TypeError:
         kept = next(place for place, value in enumerate(values) if not _is_hashable(value))
         raise DataError(
-            f"The column {column!r} of {table} holds {values[kept]!r}, which cannot be a name."
+            f"The column {column!r} of {table} holds {shown(values[kept])}, which cannot be a name."
         ) from None
     return codes, list(uniques)
 
@@ -164,7 +169,7 @@ def _is_hashable(value: object) -> bool:
 def _mixed(table: Table, column: str, row: int, value: object, family: str) -> DataError:
     return DataError(
         f"The column {column!r} mixes types: it begins with {family}, but in {table.place(row)} "
-        f"there is {value!r} ({family_of(type(value))}).",
+        f"there is {shown(value)} ({family_of(type(value))}).",
         row=row,
     )
 
@@ -215,9 +220,15 @@ def as_numbers(table: Table, column: str) -> NDArray[Any]:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise DataError(
-            f"The {column} in {table.place(row)} is {values[row]!r}, not a number.", row=row
+            f"The {column} in {table.place(row)} is {shown(values[row])}, not a number.", row=row
         )
-    return np.where(missing, np.nan, values).astype(np.float64)
+    try:
+        return np.where(missing, np.nan, values).astype(np.float64)
+    except OverflowError:  # whole numbers beyond all fractions
+        each = (
+            np.nan if gap else as_float(value) for value, gap in zip(values, missing, strict=True)
+        )
+        return np.fromiter(each, np.float64, len(values))
 
 
 def _is_number(kind: type) -> bool:

@@ -28,6 +28,7 @@ of ids. CSV and TSV tables are read too; their ids are text. An empty delta is a
 from __future__ import annotations
 
 import json
+import os
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -62,9 +63,9 @@ _EVENT_OF = {part: event for event, part in EVENTS.items()}
 def read_delta(path: str | PathLike[str]) -> GraphDelta:
     """Reads a ``.jsonl`` file of events or a folder of tables."""
     path = Path(path)
-    if path.is_dir():
+    if os.path.isdir(path):  # unlike Path.is_dir it takes names that no system has
         return _read_folder(path)
-    if path.is_file():
+    if os.path.isfile(path):
         return _read_events(path)
     raise DataError(f"Cannot read the delta {path}: it does not exist.")
 
@@ -144,8 +145,10 @@ def _parse_event(text: str, kind: LabelKind | None) -> tuple[str, tuple[Any, ...
     """The part, the row, and the kind of labels known so far."""
     try:
         event = _DECODER.decode(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise DataError(f"this is not a JSON object: {error}.") from None
+    except DataError:
+        raise
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a ValueError
+        raise DataError(f"this is not a JSON object: {str(error).rstrip('.')}.") from None
     if not isinstance(event, dict):
         raise DataError(f"an event is a JSON object, got {text.strip()[:60]}.")
     name = event.pop("event", None)

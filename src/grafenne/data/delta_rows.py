@@ -8,8 +8,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from grafenne.data.labels import is_missing, plain
-from grafenne.errors import DataError
+from grafenne.data.labels import as_float, is_missing, plain
+from grafenne.errors import DataError, shown
 
 PARTS: Mapping[str, tuple[str, ...]] = {
     "nodes_added": ("node",),
@@ -78,13 +78,13 @@ class Rows(Sequence[Any]):
             return rows if rows.part == part else cls(part, [rows.column(n) for n in rows.names])
         names = PARTS[part]
         if isinstance(rows, str) or not isinstance(rows, Iterable):
-            raise DataError(f"{part} must be a list of rows, got {rows!r}.")
+            raise DataError(f"{part} must be a list of rows, got {shown(rows)}.")
         rows = list(rows)
         if len(names) == 1:
             return cls(part, [rows])
         for number, row in enumerate(rows):
             if not isinstance(row, tuple | list):
-                raise RowError(f"A row of {part} must be a tuple, got {row!r}.", part, number)
+                raise RowError(f"A row of {part} must be a tuple, got {shown(row)}.", part, number)
             if names[-1] == "weight" and len(row) == 2:
                 rows[number] = (*row, None)
             elif len(row) != len(names):
@@ -205,7 +205,7 @@ def _checked(
             hash(cell)
         except TypeError:
             raise RowError(
-                f"{part} has the {name} {cell!r}, which is not hashable.", part, row
+                f"{part} has the {name} {shown(cell)}, which is not hashable.", part, row
             ) from None
     return cells
 
@@ -223,12 +223,12 @@ def _checked_numbers(
         for row, cell in enumerate(cells):
             if cell is None and name == "weight":
                 continue
-            wrong[row] = not isinstance(cell, int | float) or not np.isfinite(float(cell))
+            wrong[row] = not isinstance(cell, int | float) or not np.isfinite(as_float(cell))
             numbers[row] = np.nan if wrong[row] else float(cell)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise RowError(
-            f"Row {row} of {part} has the {name} {plain(column[row])!r}; it must be a finite "
+            f"Row {row} of {part} has the {name} {shown(plain(column[row]))}; it must be a finite "
             "number.",
             part,
             row,

@@ -178,7 +178,10 @@ def _as_positions(values: ArrayLike, names: Vocabulary, end: str) -> NDArray[np.
 def _as_weights(
     values: ArrayLike, count: int, names: Vocabulary, sources: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    weights = np.asarray(values, dtype=np.float64).reshape(-1)
+    try:
+        weights = np.asarray(values, dtype=np.float64).reshape(-1)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"Edge weights must be numbers: {error}.") from None
     if len(weights) != count:
         raise DataError(f"There are {count} edges but {len(weights)} weights.")
     wrong = ~np.isfinite(weights)

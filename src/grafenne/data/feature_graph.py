@@ -16,7 +16,7 @@ from grafenne.data.edges import EdgeList
 from grafenne.data.labels import LabelKind, Labels
 from grafenne.data.values import FeatureValues, as_values
 from grafenne.data.vocabulary import Vocabulary
-from grafenne.errors import DataError
+from grafenne.errors import DataError, ParameterError, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,6 +104,12 @@ class FeatureGraph(Conversions):
             duplicates: What a repeated triple or edge means: ``error``, ``first``, ``last``,
                 ``sum``.
         """
+        _check_names("nodes", nodes)
+        _check_names("features", features)
+        for what, arrays, counts in (("triples", triples, (3,)), ("edges", edges, (2, 3))):
+            if arrays is not None and len(arrays) not in counts:
+                allowed = " or ".join(map(str, counts))
+                raise ParameterError(f"{what} are {allowed} arrays, got {len(arrays)}.")
         node_names = Vocabulary(range(nodes) if isinstance(nodes, int) else nodes, kind="node")
         names = (f"f{i}" for i in range(features)) if isinstance(features, int) else features
         feature_names = feature_vocabulary(names)
@@ -308,6 +314,13 @@ class FeatureGraph(Conversions):
         """The triples as a SciPy CSR matrix; stored zeros are observed zeros."""
         copy: sparse.csr_array = self.values.to_scipy().copy()
         return copy
+
+
+def _check_names(what: str, names: object) -> None:
+    if isinstance(names, int) and names < 0:
+        raise ParameterError(f"The number of {what} must not be negative, got {names}.")
+    if not isinstance(names, int | Iterable):
+        raise ParameterError(f"{what} must be names or their number, got {shown(names)}.")
 
 
 def feature_vocabulary(names: Iterable[str], known: Vocabulary | None = None) -> Vocabulary:

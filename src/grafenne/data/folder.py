@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from grafenne.data.assemble import REQUIRED, graph_from_tables
 from grafenne.data.atomic import atomic_folder
 from grafenne.data.columns import Table, names_column, object_column
 from grafenne.data.frames import graph_to_frames, read_part
+from grafenne.data.json_files import read_json
 from grafenne.data.label_column import typed_labels
 from grafenne.data.mapped import ENDING, PARTS, open_mapped, write_mapped
 from grafenne.data.mapped_notes import is_mapped
@@ -21,8 +23,6 @@ from grafenne.data.tables import ENDINGS, ending_of, is_text_table, write_table
 from grafenne.errors import DataError, ParameterError, did_you_mean
 
 if TYPE_CHECKING:
-    import os
-
     import pandas as pd
 
     from grafenne.data.feature_graph import FeatureGraph
@@ -66,8 +66,8 @@ def read_folder(
 ) -> FeatureGraph:
     """What :meth:`FeatureGraph.read` does."""
     folder = Path(folder)
-    if not folder.is_dir():
-        what = "it is a file, not a folder" if folder.exists() else "there is no such folder"
+    if not os.path.isdir(folder):  # unlike Path.is_dir it takes names that no system has
+        what = "it is a file, not a folder" if os.path.exists(folder) else "there is no such folder"
         raise DataError(f"Cannot read a graph from {folder}: {what}.")
     if is_mapped(folder):
         if directed is not None or label_kind is not None:
@@ -171,10 +171,7 @@ def _notes_of(graph: FeatureGraph) -> Notes:
 def _read_notes(path: Path) -> Notes:
     if not path.exists():
         return Notes()
-    try:
-        content: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"Cannot read {path} as JSON: {error}.") from None
+    content: Any = read_json(path)
     if not isinstance(content, Mapping) or content.get("format") != FORMAT:
         raise DataError(f"The file {path} does not describe a graph.")
     if content.get("version") != VERSION:

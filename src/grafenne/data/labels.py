@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grafenne.data.vocabulary import Vocabulary
-from grafenne.errors import DataError, ParameterError
+from grafenne.errors import DataError, ParameterError, shown
 
 LabelKind = Literal["class", "number"]
 
@@ -64,21 +65,29 @@ class Labels:
         values = np.full(len(nodes), np.nan)
         for place, label in known:
             try:
-                values[place] = float(label)
+                values[place] = as_float(label)
             except (TypeError, ValueError):
                 raise DataError(
-                    f"The label of node {nodes[int(place)]!r} is {label!r}, not a number.",
+                    f"The label of node {nodes[int(place)]!r} is {shown(label)}, not a number.",
                     row=int(place),
                 ) from None
             if not np.isfinite(values[place]):
                 raise DataError(
-                    f"The label of node {nodes[int(place)]!r} is {label!r}; labels must be finite.",
+                    f"The label of node {nodes[int(place)]!r} is {shown(label)}; labels must be "
+                    "finite.",
                     row=int(place),
                 )
         return cls("number", values)
 
     @classmethod
     def _classes(cls, known: list[tuple[int, Any]], nodes: Vocabulary) -> Labels:
+        for place, label in known:
+            if not isinstance(label, Hashable):
+                raise DataError(
+                    f"The label of node {nodes[int(place)]!r} is {shown(label)}, which cannot be "
+                    "the name of a class.",
+                    row=int(place),
+                )
         classes = tuple(sort_names({label for _, label in known}))
         code = {label: position for position, label in enumerate(classes)}
         values = np.full(len(nodes), -1, dtype=np.int64)
@@ -108,6 +117,14 @@ class Labels:
 def plain(value: Any) -> Any:
     """A NumPy scalar as the Python value it stands for."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def as_float(value: Any) -> float:
+    """A number as a fraction; a whole number beyond all fractions is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def is_missing(value: Any) -> bool:

@@ -9,17 +9,18 @@ messages along the edges) is stored too. ``docs/scale.md`` describes the files.
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from grafenne.data.atomic import atomic_folder
+from grafenne.data.atomic import atomic_folder, read_whole
 from grafenne.data.edges import EdgeList
 from grafenne.data.labels import Labels
-from grafenne.data.mapped_names import read_names, write_names
+from grafenne.data.mapped_names import read_names, write_array, write_names
 from grafenne.data.mapped_notes import (
     NOTES,
     MappedNotes,
@@ -61,7 +62,7 @@ def write_mapped(graph: FeatureGraph, folder: str | os.PathLike[str]) -> None:
     notes = describe_graph(graph)
     with atomic_folder(folder, replaceable=is_graph_file) as beside:
         for name, array in _arrays_of(graph).items():
-            np.save(beside / f"{name}{ENDING}", array, allow_pickle=False)
+            write_array(beside / f"{name}{ENDING}", array)
         write_names(graph.nodes, beside, "nodes", notes.node_ids)
         write_names(graph.features, beside, "features", "text")
         write_notes(notes, beside)
@@ -116,11 +117,16 @@ def open_mapped(folder: str | os.PathLike[str], *, verify: bool = False) -> Feat
     Args:
         folder: The folder.
         verify: Whether to read everything once, in blocks, and check that every position is
-            within its range and every value finite. Do this for files of unknown origin.
+            within its range, every number finite and every name text, and that what is stored in
+            two orders is the same in both. Do this for files of unknown origin.
     """
+    folder = Path(folder)
+    return read_whole(folder, lambda: _open(folder, verify))
+
+
+def _open(folder: Path, verify: bool) -> FeatureGraph:
     from grafenne.data.feature_graph import FeatureGraph
 
-    folder = Path(folder)
     notes = read_notes(folder / NOTES)
     reader = _Reader(folder)
     graph = FeatureGraph(
@@ -158,17 +164,12 @@ class _Reader:
         path = self.folder / f"{name}{ENDING}"
         try:
             with path.open("rb") as file:
-                header: Callable[..., Any] = np.lib.format.read_array_header_1_0
-                version = np.lib.format.read_magic(file)
-                if version != (1, 0):
-                    raise ValueError(f"version {version} of the NumPy format is not read")
-                shape, fortran, dtype = header(file)
+                shape, fortran, dtype = _header(file, path)
                 begin = file.tell()
         except FileNotFoundError:
             raise DataError(f"The graph in {self.folder} has no file {path.name}.") from None
-        except (OSError, ValueError) as error:
-            reason = str(error).splitlines()[0].rstrip(".")
-            raise DataError(f"Cannot read {path}: {reason}.") from None
+        except OSError as error:
+            raise DataError(f"Cannot read {path}: {error.strerror or error}.") from None
         if dtype.name not in dtypes or not dtype.isnative or shape != (length,) or fortran:
             raise DataError(
                 f"{path} should hold {length} numbers of type {' or '.join(dtypes)}, found "
@@ -186,6 +187,25 @@ class _Reader:
         except (OSError, ValueError) as error:
             raise DataError(f"Cannot map {path} into memory: {error}.") from None
         return np.asarray(mapped)
+
+
+def _header(file: IO[bytes], path: Path) -> tuple[Any, bool, np.dtype[Any]]:
+    """Shape, order and number type, as the first bytes of a NumPy file tell them."""
+    parse: Callable[..., Any] = np.lib.format.read_array_header_1_0
+    try:
+        version = np.lib.format.read_magic(file)
+        if version != (1, 0):
+            raise DataError(
+                f"Cannot read {path}: version {version} of the NumPy format is not read."
+            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a header that needs mending is not one of ours
+            shape, fortran, dtype = parse(file)
+    except (DataError, OSError):
+        raise
+    except Exception:  # NumPy takes a header for Python, which fails in a dozen ways
+        raise DataError(f"Cannot read {path}: it does not begin like a NumPy file.") from None
+    return shape, fortran, dtype
 
 
 def _open_values(reader: _Reader, notes: MappedNotes) -> FeatureValues:
@@ -213,6 +233,9 @@ def _open_values(reader: _Reader, notes: MappedNotes) -> FeatureValues:
 def _open_edges(
     reader: _Reader, name: str, count: int, size: int, directed: bool, *, weighted: bool
 ) -> EdgeList:
+    stray = reader.folder / f"{name}-weights{ENDING}"
+    if not weighted and stray.exists():
+        raise DataError(f"There is a file {stray}, but {NOTES} says that there are no weights.")
     reach: dict[str, sparse.csr_array] = {}
     for direction in _directions(directed):
         begin = f"{name}-{direction}"

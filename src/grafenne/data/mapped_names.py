@@ -13,7 +13,18 @@ from numpy.typing import NDArray
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError
 
+NAMES_AT_ONCE = 1 << 16
+"""How many names are looked at together."""
+
 Load = Callable[[str, tuple[str, ...], int], NDArray[Any]]
+
+
+def write_array(path: Path, array: NDArray[Any]) -> None:
+    """What ``numpy.save`` does with a flat array, but a full disk is told as one."""
+    with path.open("wb") as file:
+        header = np.lib.format.header_data_from_array_1_0(array)
+        np.lib.format.write_array_header_1_0(file, header)
+        file.write(np.ascontiguousarray(array).view(np.uint8).data)
 
 
 def write_names(names: Vocabulary, folder: Path, what: str, kind: str) -> None:
@@ -30,13 +41,14 @@ def write_names(names: Vocabulary, folder: Path, what: str, kind: str) -> None:
             numbers = np.fromiter(names, dtype=np.int64, count=len(names))
         except OverflowError:
             raise DataError(f"Ids beyond 64 bits cannot be written ({what}).") from None
-        np.save(folder / f"{what}-numbers.npy", numbers)
+        write_array(folder / f"{what}-numbers.npy", numbers)
     elif kind == "text":
         encoded = [name.encode("utf-8", "surrogatepass") for name in names]
         sizes = np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded))
         starts = np.concatenate(([0], np.cumsum(sizes)))
-        np.save(folder / f"{what}-starts.npy", starts.astype(np.int64))
-        np.save(folder / f"{what}-letters.npy", np.frombuffer(b"".join(encoded), dtype=np.uint8))
+        write_array(folder / f"{what}-starts.npy", starts.astype(np.int64))
+        letters = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        write_array(folder / f"{what}-letters.npy", letters)
 
 
 def read_names(load: Load, what: str, kind: str, count: int, called: str) -> Vocabulary:
@@ -58,6 +70,48 @@ def read_names(load: Load, what: str, kind: str, count: int, called: str) -> Voc
         raise DataError(f"The file {what}-starts.npy should begin with 0, found {starts[0]}.")
     letters = load(f"{what}-letters", ("uint8",), int(starts[-1]))
     return MappedVocabulary(_Texts(starts, letters, what), called)
+
+
+def check_names(names: Vocabulary, folder: Path, what: str) -> None:
+    """Raises unless stored names are text and no two of them the same.
+
+    Args:
+        names: The names, as opened.
+        folder: Where they are, for messages.
+        what: Begin of the files' names.
+    """
+    if not isinstance(names, MappedVocabulary):
+        return
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    stored: _Texts | _Numbers = names._names
+    if isinstance(stored, _Numbers):
+        array: Any = pa.array(stored.numbers)
+    else:
+        _check_letters(stored, folder / what)
+        buffers = [None, pa.py_buffer(stored.starts), pa.py_buffer(stored.letters)]
+        array = pa.Array.from_buffers(pa.large_binary(), len(stored), buffers)
+    if pc.count_distinct(array).as_py() < len(stored):
+        try:
+            Vocabulary(stored, kind=names.kind)  # names the one that is there twice
+        except DataError as error:
+            raise DataError(f"In {folder}: {error}") from None
+
+
+def _check_letters(stored: _Texts, path: Path) -> None:
+    starts, letters = stored.starts, stored.letters
+    if (np.diff(starts) < 0).any():
+        raise DataError(f"{path}-starts.npy should never fall, but it does.")
+    for first in range(0, len(stored), NAMES_AT_ONCE):
+        begins = starts[first : first + NAMES_AT_ONCE + 1]
+        try:
+            bytes(letters[begins[0] : begins[-1]]).decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path}-letters.npy does not hold text: {error.reason}.") from None
+        inner = begins[begins < len(letters)]
+        if ((letters[inner] & 0xC0) == 0x80).any():  # the middle of a letter
+            raise DataError(f"{path}-starts.npy has a name that begins within a letter.")
 
 
 class _Stored(Sequence[Any]):

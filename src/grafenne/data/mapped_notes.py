@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from grafenne.data.json_files import read_json
 from grafenne.data.vocabulary import Vocabulary
-from grafenne.errors import DataError
+from grafenne.errors import DataError, shown
 
 if TYPE_CHECKING:
     from grafenne.data.feature_graph import FeatureGraph
@@ -58,8 +59,8 @@ class MappedNotes:
 def is_mapped(folder: Path) -> bool:
     """Whether a folder says that it is in this format."""
     try:
-        content = json.loads((folder / NOTES).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        content = read_json(folder / NOTES)
+    except DataError:
         return False
     return isinstance(content, Mapping) and content.get("format") == FORMAT
 
@@ -111,12 +112,9 @@ def write_notes(notes: MappedNotes, folder: Path) -> None:
 
 def read_notes(path: Path) -> MappedNotes:
     """The notes in a file, every entry checked."""
-    try:
-        content: Any = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise DataError(f"There is no mapped graph in {path.parent}: it has no {NOTES}.") from None
-    except (OSError, ValueError) as error:
-        raise DataError(f"Cannot read {path} as JSON: {error}.") from None
+    if not path.exists():
+        raise DataError(f"There is no mapped graph in {path.parent}: it has no {NOTES}.")
+    content: Any = read_json(path)
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise DataError(f"The file {path} does not describe a mapped graph.")
     if content.get("version") != VERSION:
@@ -127,13 +125,16 @@ def read_notes(path: Path) -> MappedNotes:
     found: dict[str, Any] = {}
     for field in fields(MappedNotes):
         if field.name not in content or not _fits(field.name, content[field.name]):
-            raise DataError(f"The entry {field.name!r} of {path} is {content.get(field.name)!r}.")
+            found_there = shown(content.get(field.name))
+            raise DataError(f"The entry {field.name!r} of {path} is {found_there}.")
         found[field.name] = content[field.name]
     kind = CLASS_TYPES[found["class_type"]]
     if any(type(name) is not kind for name in found["classes"]):
         raise DataError(
             f"The entry 'classes' of {path} should hold names of type {found['class_type']}."
         )
+    if len(set(found["classes"])) < len(found["classes"]):
+        raise DataError(f"The entry 'classes' of {path} holds a name twice.")
     return MappedNotes(**{**found, "classes": tuple(found["classes"])})
 
 

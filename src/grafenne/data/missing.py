@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from grafenne.data.seeds import seeded
 from grafenne.data.values import FeatureValues
 from grafenne.errors import ParameterError
 
@@ -45,7 +46,7 @@ def drop_features(
         raise ParameterError(f"The missing rate must be from 0 to 1, got {rate!r}.")
     if pattern not in ("uniform", "structural"):
         raise ParameterError(f"pattern must be 'uniform' or 'structural', got {pattern!r}.")
-    generator = np.random.default_rng(seed)
+    generator = seeded(seed)
     values = graph.values
     if pattern == "uniform":
         rows = np.arange(values.num_nodes, dtype=np.int64)

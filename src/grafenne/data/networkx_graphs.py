@@ -11,7 +11,7 @@ import numpy as np
 from grafenne.data.edges import EdgeList
 from grafenne.data.feature_graph import FeatureGraph, feature_vocabulary
 from grafenne.data.label_column import with_classes
-from grafenne.data.labels import LabelKind, Labels, is_missing, plain
+from grafenne.data.labels import LabelKind, Labels, as_float, is_missing, plain
 from grafenne.data.values import FeatureValues
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError, ParameterError
@@ -110,11 +110,11 @@ def _features(
                     raise DataError(
                         f"Node {node!r} has {number!r} for feature {feature!r}, not a number."
                     )
-                yield feature, float(number)
+                yield feature, as_float(number)
         elif isinstance(value, str | bool):
             yield f"{name}={value}", 1.0
         elif isinstance(value, numbers.Real):
-            yield str(name), float(value)
+            yield str(name), as_float(value)
         else:
             raise DataError(
                 f"The attribute {name!r} of node {node!r} is a {type(value).__name__}; features "
@@ -146,7 +146,7 @@ def _weight(source: Any, target: Any, value: Any) -> float:
         raise DataError(
             f"The weight of the edge from {source!r} to {target!r} is {value!r}, not a number."
         )
-    return float(value)
+    return as_float(value)
 
 
 def _named_edges(edges: EdgeList, names: Vocabulary) -> list[tuple[Any, ...]]:

@@ -90,6 +90,12 @@ def graph_from_pyg(
     duplicates: str,
 ) -> FeatureGraph:
     """What :meth:`FeatureGraph.from_pyg` does."""
+    from torch_geometric.data import Data as PygData
+
+    if not isinstance(data, PygData):
+        raise ParameterError(
+            f"data must be a torch_geometric Data object, got a {type(data).__name__}."
+        )
     x = data.get("x")
     count = int(data.num_nodes or 0)
     width = 0

@@ -8,6 +8,7 @@ them itself, so that nothing in the file decides what is imported.
 from __future__ import annotations
 
 import pickle
+import re
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,9 @@ from scipy import sparse
 from grafenne.errors import DataError
 
 PLAIN_KINDS = "biufSU"  # numbers, truth values and text; never Python objects
+
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 class SparseRecord:
@@ -50,8 +54,10 @@ def read_restricted_pickle(path: str | Path) -> Any:
     except (OSError, MemoryError) as error:
         raise DataError(f"The file {path} cannot be read: {error}.") from None
     except Exception as error:  # a damaged pickle fails in a dozen ways, all of them the file's
+        # Some of Python's messages have several lines or tell the address of an object.
+        reason = _ADDRESS.sub("", " ".join(str(error).split()))
         raise DataError(
-            f"The file {path.name} is damaged or not a pickle ({type(error).__name__}: {error})."
+            f"The file {path.name} is damaged or not a pickle ({type(error).__name__}: {reason})."
         ) from None
     return _matrix(content, path.name) if isinstance(content, SparseRecord) else content
 

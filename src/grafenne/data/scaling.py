@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 ScalingMethod = Literal["standard", "robust", "none"]
 METHODS = ("standard", "robust", "none")
 
-FARTHEST = 1e30
-"""Scaled values are cut off here, far beyond use but within the reach of 32-bit numbers."""
+FARTHEST = 1e6
+"""Values are cut off so many scales away from the centre.
+
+That is far beyond use, and a network of 32-bit numbers can still square what becomes of it: with
+1e30 a single such value made the predictions for other nodes undefined.
+"""
 
 
 class FeatureScaler:
@@ -97,7 +101,7 @@ class FeatureScaler:
         return _with_values(graph, self.transform_values(graph))
 
     def inverse_transform(self, graph: FeatureGraph) -> FeatureGraph:
-        """The way back from :meth:`transform`, up to rounding."""
+        """The way back from :meth:`transform`, up to rounding; not for values that were cut off."""
         known, centre, scale = self._of_triples(graph)
         value = graph.values.data.astype(np.float64)
         if self.method != "none":

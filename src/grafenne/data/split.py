@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from grafenne.data.labels import Labels
+from grafenne.data.seeds import seeded
 from grafenne.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def random_split(
             f"fractions must be three numbers from 0 that sum to at most 1, got {fractions!r}."
         )
     labelled = _labelled(graph_or_labels)
-    order = np.random.default_rng(seed).permutation(labelled)
+    order = seeded(seed).permutation(labelled)
     # Rounding the bounds rather than the sizes makes the sizes sum to the rounded total; the
     # small number keeps 0.6 + 0.2 + 0.2 from falling just short of a bound.
     bounds = np.floor(np.cumsum(shares) * len(labelled) + 0.5 + 1e-9).astype(np.int64)
@@ -131,7 +132,7 @@ def few_label_split(
     labels = _labels(graph_or_labels)
     if labels.kind != "class":
         raise DataError("A split by class needs class labels, but these are numbers.")
-    order = np.random.default_rng(seed).permutation(labelled)
+    order = seeded(seed).permutation(labelled)
     code = labels.values[order].astype(np.int64)
     # The rank of each node among those of its class, in random order.
     by_class = np.argsort(code, kind="stable")

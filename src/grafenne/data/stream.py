@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
+from os.path import isdir
 from pathlib import Path
 
 from grafenne.data.delta import GraphDelta
@@ -105,7 +106,7 @@ class GraphStream:
         ``001.jsonl`` or as a folder of tables, or a folder with the next snapshot as a graph.
         """
         folder = Path(path)
-        if not folder.is_dir():
+        if not isdir(folder):  # unlike Path.is_dir it takes names that no system has
             raise DataError(f"Cannot read the stream {folder}: it is not a folder.")
         entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
         if not entries or not entries[0].is_dir() or is_delta(entries[0]):

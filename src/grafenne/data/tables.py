@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import os
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,11 +12,9 @@ from typing import IO, TYPE_CHECKING, Any
 
 from grafenne.data.atomic import atomic_write
 from grafenne.data.columns import Table, check_columns
-from grafenne.errors import DataError
+from grafenne.errors import DataError, shown
 
 if TYPE_CHECKING:
-    import os
-
     import pandas as pd
     import pyarrow as pa
 
@@ -66,30 +65,30 @@ def read_table(
         raise DataError(
             f"Cannot read {path}: the name of a table ends in one of {', '.join(ENDINGS)}."
         )
-    if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
+    if not os.path.isfile(path):  # unlike Path.is_file it takes names that no system has
+        what = "is a folder" if os.path.isdir(path) else "does not exist"
         raise DataError(f"Cannot read {path}: it {what}.")
     wanted = (*required, *optional)
     try:
         if ending == ".parquet":
             columns = _parquet_columns(path)
-            check_columns(columns, required, str(path))
+            check_columns(columns, _needed(columns, required, optional), str(path))
             table = _read_parquet(path, [name for name in wanted if name in columns])
         else:
             columns = _header(path, TEXT_ENDINGS[ending])
             _check_delimiter(columns, required, path, TEXT_ENDINGS[ending])
-            check_columns(columns, required, str(path))
+            check_columns(columns, _needed(columns, required, optional), str(path))
             table = _read_text(path, columns, wanted, TEXT_ENDINGS[ending])
             table = _with_numbers(table, path, numeric)
+        if encoded:
+            table = _with_dictionaries(table)
+        # Whole numbers with gaps would turn into fractions without integer_object_nulls.
+        frame = table.to_pandas(ignore_metadata=True, integer_object_nulls=True)
     except DataError:
         raise
-    except (OSError, EOFError, ValueError, zlib.error, csv.Error) as error:
-        # pyarrow's own errors are ValueErrors or OSErrors.
+    except (OSError, EOFError, ValueError, MemoryError, zlib.error, csv.Error) as error:
+        # pyarrow's own errors are ValueErrors or OSErrors; a header may claim any size.
         raise _unreadable(path, ending, error) from None
-    if encoded:
-        table = _with_dictionaries(table)
-    # Whole numbers with gaps would turn into fractions without integer_object_nulls.
-    frame = table.to_pandas(ignore_metadata=True, integer_object_nulls=True)
     return Table(frame, path.name, path, tuple(columns))
 
 
@@ -140,6 +139,11 @@ def _line_of(path: Path, row: int, delimiter: str) -> int:
     return row + 2
 
 
+def _needed(columns: Sequence[str], required: Sequence[str], optional: Sequence[str]) -> list[str]:
+    """The columns that must be there once: an optional one that is there is not there twice."""
+    return [*required, *(name for name in optional if name in columns)]
+
+
 def _parquet_columns(path: Path) -> list[str]:
     from pyarrow import parquet
 
@@ -150,7 +154,9 @@ def _read_parquet(path: Path, kept: Sequence[str]) -> pa.Table:
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
-        return file.read(kept)
+        table = file.read(kept).replace_schema_metadata(None)
+    table.validate(full=True)  # Parquet promises that text is UTF-8, and nobody has looked yet
+    return table
 
 
 def _read_text(
@@ -207,7 +213,7 @@ def _check_delimiter(
     for other in ",;\t|":
         if other != delimiter and other in header[0]:
             raise DataError(
-                f"The first line of {path} is {header[0]!r}: it seems to be separated by "
+                f"The first line of {path} is {shown(header[0])}: it seems to be separated by "
                 f"{other!r}, but the ending of the name asks for {delimiter!r}."
             )
 
@@ -226,7 +232,8 @@ def _with_numbers(table: pa.Table, path: Path, numeric: Sequence[str]) -> pa.Tab
             for row, text in enumerate(column.to_pylist()):
                 if text is not None and not _is_float(text):
                     raise DataError(
-                        f"The {name} in {place_in(path, row)} is {text!r}, not a number.", row=row
+                        f"The {name} in {place_in(path, row)} is {shown(text)}, not a number.",
+                        row=row,
                     ) from None
             raise
         table = table.set_column(table.column_names.index(name), name, parsed)

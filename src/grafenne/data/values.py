@@ -152,7 +152,10 @@ class FeatureValues:
 
 def as_values(values: ArrayLike) -> NDArray[np.floating]:
     """Numbers as floats: ``float32`` stays as it is, everything else becomes ``float64``."""
-    array = np.asarray(values).reshape(-1)
+    try:
+        array = np.asarray(values).reshape(-1)
+    except ValueError as error:  # rows of different lengths
+        raise DataError(f"Values must be numbers: {str(error).rstrip('.')}.") from None
     if array.dtype.kind not in "fiub" and array.size:
         raise DataError(f"Values must be numbers, got {array.dtype}.")
     return array if array.dtype == np.float32 else array.astype(np.float64, copy=False)

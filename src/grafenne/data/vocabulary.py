@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import repeat
+from threading import Lock
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grafenne.errors import DataError, unknown_name
+
+_GROWING = Lock()
 
 
 class Vocabulary(Sequence[Any]):
@@ -71,6 +74,9 @@ class Vocabulary(Sequence[Any]):
         shown = ", ".join(repr(name) for name in self[:3]) + (", …" if len(self) > 3 else "")
         return f"Vocabulary({len(self)} {self.kind}s: {shown})" if len(self) else "Vocabulary()"
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Vocabulary:
+        return self  # names never change; copying them took longer than a small update's training
+
     @property
     def is_range(self) -> bool:
         """Whether the names are just 0, 1, 2, …"""
@@ -126,15 +132,16 @@ class Vocabulary(Sequence[Any]):
         if self.is_range and new == list(range(self._length, self._length + len(new))):
             return Vocabulary(range(self._length + len(new)), kind=self.kind)
         storage, positions = self._names, self._positions
-        if isinstance(storage, range) or positions is None or len(storage) > self._length:
-            # Somebody already grew from here (or there is no list yet): take a copy.
-            storage = self[:]
-            positions = {name: place for place, name in enumerate(storage)}
-        for name in new:
-            positions[name] = len(storage)
-            storage.append(name)
+        with _GROWING:  # two threads may grow from here at once
+            if isinstance(storage, range) or positions is None or len(storage) > self._length:
+                # Somebody already grew from here (or there is no list yet): take a copy.
+                storage = self[:]
+                positions = {name: place for place, name in enumerate(storage)}
+            for name in new:
+                positions[name] = len(storage)
+                storage.append(name)
         grown = Vocabulary(kind=self.kind)
-        grown._names, grown._positions, grown._length = storage, positions, len(storage)
+        grown._names, grown._positions, grown._length = storage, positions, self._length + len(new)
         return grown
 
     def _find(self, name: object) -> int:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grafenne.data.feature_graph import FeatureGraph
+from grafenne.datasets.archives import read_arrays
 from grafenne.datasets.download import RemoteFile, fetch
-from grafenne.datasets.registry import Dataset, data_root, register
+from grafenne.datasets.registry import Dataset, check_features, data_root, register
 from grafenne.errors import DataError, ParameterError
 
 URL = "https://raw.githubusercontent.com/graphdml-uiuc-jlu/geom-gcn/master"
@@ -71,11 +71,8 @@ def actor_split(number: int, *, root: str | Path | None = None) -> dict[str, NDA
     file = RemoteFile(f"Actor/raw/{name}", f"{URL}/splits/{name}", SPLIT_CHECKSUMS[number])
     path = fetch(file, data_root(root))
     keys = {"train": "train_mask", "validation": "val_mask", "test": "test_mask"}
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return {part: np.flatnonzero(arrays[key]) for part, key in keys.items()}
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise DataError(f"{name} is damaged or lacks a mask: {error}.") from None
+    arrays = read_arrays(path, keys.values())
+    return {part: np.flatnonzero(arrays[key]) for part, key in keys.items()}
 
 
 def read_actor(nodes: Path, edges: Path, *, directed: bool = False) -> FeatureGraph:
@@ -90,6 +87,7 @@ def read_actor(nodes: Path, edges: Path, *, directed: bool = False) -> FeatureGr
     feature = _whole_numbers([number for numbers in lists for number in numbers], nodes)
     node = np.repeat(order, [len(numbers) for numbers in lists])
     num_features = int(feature.max(initial=-1)) + 1
+    check_features(num_features, nodes.name)
 
     pairs = _whole_numbers([number for row in _table(edges, 2) for number in row], edges)
     source, target = pairs[0::2], pairs[1::2]

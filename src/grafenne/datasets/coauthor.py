@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from grafenne.data.feature_graph import FeatureGraph
+from grafenne.datasets.archives import read_arrays
 from grafenne.datasets.download import RemoteFile, fetch
-from grafenne.datasets.registry import Dataset, register
+from grafenne.datasets.registry import Dataset, check_features, register
 from grafenne.errors import DataError
 
 PHYSICS = RemoteFile(
@@ -20,6 +19,10 @@ PHYSICS = RemoteFile(
     "https://github.com/shchur/gnn-benchmark/raw/master/data/npz/ms_academic_phy.npz",
     "3da759527a8d4f316f24edf55c4f998850b1b10d53f06cb817e9278593395916",
 )
+
+
+PARTS = ("data", "indices", "indptr", "shape")
+ARRAYS = (*(f"{name}_{part}" for name in ("adj", "attr") for part in PARTS), "labels")
 
 
 def load_physics(root: Path, *, binary: bool = True) -> FeatureGraph:
@@ -35,23 +38,18 @@ def load_physics(root: Path, *, binary: bool = True) -> FeatureGraph:
 
 def read_coauthor(path: Path, *, binary: bool = True) -> FeatureGraph:
     """The graph in an ``.npz`` file with the arrays ``adj_*``, ``attr_*`` and ``labels``."""
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            adjacency = _matrix(arrays, "adj", path.name)
-            attributes = _matrix(arrays, "attr", path.name)
-            labels = arrays["labels"]
-    except KeyError as error:
-        raise DataError(f"{path.name} lacks an array: {error.args[0]}.") from None
-    except (OSError, EOFError, ValueError, TypeError, zipfile.BadZipFile) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(f"{path.name} is damaged: {error}.") from None
+    arrays = read_arrays(path, ARRAYS)
+    adjacency, attributes = (_matrix(arrays, name, path.name) for name in ("adj", "attr"))
+    labels = arrays["labels"]
     num_nodes, num_features = attributes.shape
     if adjacency.shape != (num_nodes, num_nodes) or labels.shape != (num_nodes,):
         raise DataError(
-            f"{path.name} has {num_nodes} rows of features, {len(labels)} labels and an "
+            f"{path.name} has {num_nodes} rows of features, {labels.size} labels and an "
             f"adjacency of {adjacency.shape[0]} x {adjacency.shape[1]}."
         )
+    check_features(num_features, path.name)
+    if not np.isfinite(attributes.data).all():
+        raise DataError(f"{path.name} has a value that is not finite.")
     edges, values = adjacency.tocoo(), attributes.tocoo()
     kept = edges.row != edges.col
     digits = len(str(num_features - 1))
@@ -65,11 +63,12 @@ def read_coauthor(path: Path, *, binary: bool = True) -> FeatureGraph:
 
 
 def _matrix(arrays: Any, name: str, file: str) -> sparse.csr_array:
-    data, indices, indptr = (arrays[f"{name}_{part}"] for part in ("data", "indices", "indptr"))
-    shape: NDArray[np.integer] = arrays[f"{name}_shape"]
+    data, indices, indptr, shape = (arrays[f"{name}_{part}"] for part in PARTS)
     try:
         matrix = sparse.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
         matrix.check_format(full_check=True)
+        if matrix.data.dtype.kind not in "biuf":
+            raise ValueError(f"it holds {matrix.data.dtype}, not numbers")
     except (TypeError, ValueError) as error:
         raise DataError(f"The matrix {name!r} in {file} is damaged: {error}.") from None
     matrix.sum_duplicates()

@@ -13,7 +13,7 @@ from scipy import sparse
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.restricted_pickle import read_restricted_pickle
 from grafenne.datasets.download import RemoteFile, fetch_all
-from grafenne.datasets.registry import Dataset, register
+from grafenne.datasets.registry import Dataset, check_features, register
 from grafenne.errors import DataError
 
 URL = "https://github.com/kimiyoung/planetoid/raw/master/data"
@@ -83,6 +83,7 @@ def read_planetoid(folder: Path, name: str) -> FeatureGraph:
         raise DataError(
             f"ind.{name}.allx and ind.{name}.tx, or their labels, differ in the number of columns."
         )
+    check_features(known.shape[1], f"ind.{name}.allx")
     num_nodes = max(int(place.max(initial=-1)) + 1, known.shape[0])
     classes = np.zeros(num_nodes, dtype=np.int64)
     classes[: known.shape[0]] = known_labels.argmax(axis=1)

@@ -10,7 +10,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from grafenne.errors import ParameterError, did_you_mean, unknown_name
+from grafenne.errors import DataError, ParameterError, did_you_mean, unknown_name
 
 if TYPE_CHECKING:
     from grafenne.data.feature_graph import FeatureGraph
@@ -52,6 +52,20 @@ class Dataset:
 
 
 _DATASETS: dict[str, Dataset] = {}
+
+MOST_FEATURES = 10_000_000
+"""A file of a public dataset that claims more features is damaged; each would get a name."""
+
+
+def check_features(count: int, file: str) -> None:
+    """Raises when a file claims more features than any dataset has.
+
+    Args:
+        count: How many there are by what the file says.
+        file: Its name.
+    """
+    if count > MOST_FEATURES:
+        raise DataError(f"{file} is damaged: it claims {count:,} features.")
 
 
 def register(dataset: Dataset) -> Dataset:

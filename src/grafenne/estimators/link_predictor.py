@@ -15,8 +15,9 @@ from torch import nn
 from typing_extensions import Self
 
 from grafenne.data.feature_graph import FeatureGraph
-from grafenne.errors import DataError, ParameterError, unknown_name
+from grafenne.errors import DataError, ParameterError, TrainingError, unknown_name
 from grafenne.estimators.base import GrafenneEstimator, NetworkEstimator, check_graph
+from grafenne.estimators.node_estimator import check_outputs
 from grafenne.estimators.parameters import check_parameters
 from grafenne.ops import RandomBits
 from grafenne.tasks.links import EdgeSplit, link_metrics, split_edges
@@ -67,22 +68,27 @@ class LinkPredictor(NetworkEstimator):
         if not len(split.validation):
             raise DataError("The edge split has no validation edges to choose the best epoch by.")
         self._begin_fit()
-        self._remember_features(graph)
+        self._remember_features(split.graph)  # an imputation may have added some
         bits = RandomBits(self.random_state)
         self._fit_scaler(split.graph, np.arange(graph.num_nodes))
         prepared = self._prepare(split.graph)
         self.directed_ = graph.directed
         network = self._new_network(prepared, bits)
         objective = LinkObjective(network, prepared, split, bits)
-        self.history_ = self._train(
-            objective,
-            bits,
-            "auc",
-            checkpoint,
-            lambda: data_checksum(
-                prepared, split.train, split.validation, split.validation_negatives
-            ),
-        )
+        try:
+            self.history_ = self._train(
+                objective,
+                bits,
+                "auc",
+                checkpoint,
+                lambda: data_checksum(
+                    prepared, split.train, split.validation, split.validation_negatives
+                ),
+            )
+        except TrainingError as error:
+            if error.history is not None:
+                self.history_, self.network_, self.split_ = error.history, network, split
+            raise
         self.network_, self.split_ = network, split
         return self
 
@@ -137,6 +143,7 @@ class LinkPredictor(NetworkEstimator):
         network: LinkNetwork = self.network_.eval()
         with torch.no_grad():
             scores = network(self._prepare(graph), torch.from_numpy(positions))
+        check_outputs(scores.cpu(), graph, torch.from_numpy(positions[:, 0]))
         numbers: NDArray[np.float64] = scores.cpu().double().numpy()
         return numbers
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from grafenne.errors import ModelFileError
+from grafenne.errors import ModelFileError, shown
 
 FORMAT = 1
 ABOUT, WEIGHTS, MEMORY = "model.json", "model.safetensors", "memory.json"
@@ -26,14 +27,14 @@ _DTYPES = {"F32": "float32", "F64": "float64", "I64": "int64"}
 def read_about(folder: Path) -> dict[str, Any]:
     """What ``model.json`` says."""
     path = folder / ABOUT
-    if not folder.is_dir() or not path.is_file():
+    if not os.path.isfile(path):  # unlike Path.is_file it takes names that no system has
         raise ModelFileError(f"{folder} is not a saved model: it has no {ABOUT}.")
     about = _read_json(path)
     if not isinstance(about, dict) or "format" not in about:
         raise ModelFileError(f"{path} does not describe a grafenne model.")
     if about["format"] != FORMAT:
         raise ModelFileError(
-            f"{path} has format {about['format']!r}; this version of grafenne reads {FORMAT}."
+            f"{path} has format {shown(about['format'])}; this version of grafenne reads {FORMAT}."
         )
     return about
 

@@ -18,7 +18,7 @@ from grafenne.allotrope import AllotropicGraph
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.split import Split, random_split
 from grafenne.data.vocabulary import Vocabulary
-from grafenne.errors import DataError
+from grafenne.errors import DataError, TrainingError
 from grafenne.estimators.base import GrafenneEstimator, NetworkEstimator, check_graph
 from grafenne.estimators.explain import Explanation, explain_node
 from grafenne.estimators.parameters import check_parameters
@@ -67,6 +67,10 @@ class NodeEstimator(NetworkEstimator):
                 it, ``validation_share`` of the labelled nodes, drawn by the seed, validate.
             checkpoint: A folder for checkpoints. If it holds one of this very run, training goes
                 on from there; it is removed when training is done.
+
+        Raises:
+            TrainingError: The loss is no longer a finite number. The model then has the best
+                weights until that, if an epoch was done; else it is not fitted.
         """
         check_parameters(self)
         split = self._make_split(graph, split)
@@ -93,18 +97,24 @@ class NodeEstimator(NetworkEstimator):
             sampler=self._sampler(prepared, bits),
             batch_size=getattr(self, "batch_size", None),
         )
-        self.history_ = self._train(
-            objective,
-            bits,
-            self.task_.metric,
-            checkpoint,
-            lambda: data_checksum(
-                prepared,
-                split.train,
-                split.validation,
-                targets.numpy()[np.concatenate((split.train, split.validation))],
-            ),
-        )
+        try:
+            self.history_ = self._train(
+                objective,
+                bits,
+                self.task_.metric,
+                checkpoint,
+                lambda: data_checksum(
+                    prepared,
+                    split.train,
+                    split.validation,
+                    targets.numpy()[np.concatenate((split.train, split.validation))],
+                ),
+            )
+        except TrainingError as error:
+            if error.history is not None:
+                self.history_ = error.history
+                self.network_, self.split_, self.split_nodes_ = network, split, graph.nodes
+            raise
         self.network_, self.split_, self.split_nodes_ = network, split, graph.nodes
         return self
 
@@ -133,10 +143,12 @@ class NodeEstimator(NetworkEstimator):
         self._check_fitted()
         network: NodeNetwork = self.network_.eval()
         positions = self._positions(graph, nodes)
-        if self._in_blocks:
-            return outputs_in_blocks(network, self._prepare(graph), positions).cpu()
         with torch.no_grad():
-            outputs: Tensor = network(self._prepare(graph))[positions].cpu()
+            if self._in_blocks:
+                outputs = outputs_in_blocks(network, self._prepare(graph), positions).cpu()
+            else:
+                outputs = network(self._prepare(graph))[positions].cpu()
+        check_outputs(outputs, graph, positions)
         return outputs
 
 
@@ -237,6 +249,25 @@ class GrafenneNodeEstimator(NodeEstimator, GrafenneEstimator):
     @abstractmethod
     def _read_output(self, output: Tensor) -> tuple[Any, float | None]:
         """The prediction that one node's output stands for, and its probability."""
+
+
+def check_outputs(outputs: Tensor, graph: FeatureGraph, positions: Tensor) -> None:
+    """Raises where a network has no finite answer.
+
+    Args:
+        outputs: What it gave, ``[positions, …]``.
+        graph: The graph it was asked about.
+        positions: The nodes it was asked about.
+    """
+    finite = torch.isfinite(outputs)
+    if bool(finite.all()):
+        return
+    wrong = ~finite.view(len(finite), -1).all(dim=1)
+    node = graph.nodes[int(positions[wrong][0])]
+    raise DataError(
+        f"The model has no finite answer for node {node!r}: values or edge weights of extreme "
+        "size are within its reach."
+    )
 
 
 def _check_split(split: Split, graph: FeatureGraph) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from grafenne.data.atomic import atomic_folder
+from grafenne.data.atomic import atomic_folder, read_whole
 from grafenne.data.labels import plain
 from grafenne.errors import GrafenneError, ModelFileError, ParameterError
 from grafenne.estimators.model_files import (
@@ -35,6 +35,7 @@ from grafenne.estimators.rebuild import rebuild_estimator
 from grafenne.estimators.registry import wrapper_kind
 from grafenne.nn.features import GivenFeatures
 from grafenne.training.label_features import FeaturesAndLabels
+from grafenne.training.tensor_file import write_tensors
 from grafenne.version import __version__
 
 if TYPE_CHECKING:
@@ -46,14 +47,15 @@ def save_estimator(
 ) -> None:
     """Writes a fitted estimator; an older model of that name is replaced as a whole.
 
+    Whoever loads it meanwhile gets the old one or the new one. Of two processes that write one
+    folder at the same time, one is told so by an error.
+
     Args:
         estimator: The estimator.
         folder: Where to.
         wrapper: What stands in front of it: the ``kind`` of the wrapper, and what its
             ``_unfold`` needs to make it again.
     """
-    from safetensors.torch import save_file
-
     from grafenne.continual.memory import describe_memory
 
     about, tensors = _describe(estimator)
@@ -63,9 +65,7 @@ def save_estimator(
         about["wrapper"] = dict(wrapper)
     text = json.dumps(about, indent=1, ensure_ascii=False)
     with atomic_folder(folder, replaceable=lambda name: name in FILES) as beside:
-        save_file(
-            {name: t.detach().cpu().contiguous() for name, t in tensors.items()}, beside / WEIGHTS
-        )
+        write_tensors(tensors, beside / WEIGHTS)
         if memory is not None:
             # Without line breaks: nobody reads the list of all nodes.
             content = json.dumps(memory, ensure_ascii=False, separators=(",", ":"))
@@ -82,6 +82,10 @@ def load_estimator(folder: Path | str, **overrides: Any) -> Any:
             for a model that was trained with your own callable or layer.
     """
     folder = Path(folder)
+    return read_whole(folder, lambda: _load(folder, overrides))
+
+
+def _load(folder: Path, overrides: dict[str, Any]) -> Any:
     about = read_about(folder)
     try:
         model = rebuild_estimator(about, folder, overrides)
@@ -126,6 +130,7 @@ def _describe(estimator: NetworkEstimator) -> tuple[dict[str, Any], dict[str, Te
         "features": [str(name) for name in estimator.feature_names_in_],
         "scaler": estimator.scaler_.to_dict(),
         "feature_dropout": estimator.network_.encoder.feature_dropout.rate,
+        "reach": getattr(estimator, "reach_", 0),
         "feature_edges": any("neighbour" in name and "node_to_feature" in name for name in tensors),
         "history": estimator.history_.to_dict(),
         "digest": model_digest(estimator),

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from grafenne.data.scaling import FeatureScaler
 from grafenne.data.vocabulary import Vocabulary
-from grafenne.errors import ModelFileError, ParameterError
+from grafenne.errors import ModelFileError, ParameterError, shown
 from grafenne.estimators.model_files import (
     ABOUT,
     WEIGHTS,
@@ -27,7 +27,7 @@ from grafenne.estimators.model_files import (
     read_memory,
     read_tensors,
 )
-from grafenne.estimators.parameters import check_device
+from grafenne.estimators.parameters import check_device, is_reach
 from grafenne.estimators.registry import ESTIMATORS, estimator_kind
 from grafenne.nn.features import FeatureEmbedding, GivenFeatures, make_features
 from grafenne.ops import Dropout
@@ -49,19 +49,28 @@ def rebuild_estimator(about: dict[str, Any], folder: Path, overrides: dict[str, 
     from grafenne.continual.memory import check_memory, recall_memory, recall_updates
 
     if about["estimator"] not in tuple(ESTIMATORS):  # it may be anything, not even hashable
-        raise ModelFileError(f"{folder / ABOUT} names an unknown estimator {about['estimator']!r}.")
+        raise ModelFileError(
+            f"{folder / ABOUT} names an unknown estimator {shown(about['estimator'])}."
+        )
     kind = estimator_kind(about["estimator"])
     known = {field.name for field in fields(kind)}
     for name in overrides:
         if name not in known & {"device", "verbose", "features", "backbone"}:
             raise ParameterError(f"load takes no setting {name!r}; it is part of the model.")
-    settings = {name: value for name, value in about["settings"].items() if name in known}
+    settings = dict(about["settings"])
+    if strange := sorted(settings.keys() - known):
+        raise ModelFileError(
+            f"{folder / ABOUT} has the setting {strange[0]!r}, which this version of grafenne does "
+            f"not know; the model was saved by version {shown(about.get('grafenne'))}."
+        )
     if isinstance(settings.get("class_weight"), list):
         settings["class_weight"] = dict(settings["class_weight"])
     estimator: Any = kind(**{**settings, **overrides})
     check_device(estimator.device)
     if "backbone" in known - overrides.keys():
         estimator.backbone = _backbone(estimator.backbone, folder)
+    if "reach" in known:
+        estimator.reach_ = _read_reach(about, folder)
     header, memory = read_header(folder), read_memory(folder)
     check_memory(memory, header, folder)
     estimator.scaler_ = FeatureScaler.from_dict(about["scaler"])
@@ -71,9 +80,9 @@ def rebuild_estimator(about: dict[str, Any], folder: Path, overrides: dict[str, 
     estimator.n_features_in_ = len(names)
     if about.get("label_features") is not None:
         # What they show is read with the tensors; the network's shape needs the names alone.
-        shown = LabelFeatures(estimator.task_.classes, about["label_features"]["nodes"], _NONE)
-        estimator.label_features_ = shown
-        names = names.extended(shown.names)
+        labels = LabelFeatures(estimator.task_.classes, about["label_features"]["nodes"], _NONE)
+        estimator.label_features_ = labels
+        names = names.extended(labels.names)
     source = _feature_source(estimator, header, overrides, folder)
 
     network = _checked_network(estimator, source, names, about["feature_edges"], header, folder)
@@ -90,12 +99,36 @@ def rebuild_estimator(about: dict[str, Any], folder: Path, overrides: dict[str, 
     if about.get("label_features") is not None:
         estimator.label_features_ = _read_labels(estimator, about, tensors, folder)
     estimator.network_ = network.to(estimator.device).eval()
-    history = History(**about["history"])
-    history.epochs = [tuple(entry) for entry in history.epochs]  # type: ignore[misc]
-    estimator.history_ = history
+    estimator.history_ = _read_history(about["history"])
     recall_memory(estimator, memory, tensors)
     recall_updates(estimator, about)
+    _check_digest(estimator, about, known, folder)
     return estimator
+
+
+def _read_reach(about: dict[str, Any], folder: Path) -> int:
+    reach = about.get("reach", 0)
+    if not is_reach(reach) or reach is None:
+        raise ModelFileError(f"{folder / ABOUT} has a reach that is no number of steps.")
+    return int(reach)
+
+
+def _check_digest(estimator: Any, about: dict[str, Any], known: set[str], folder: Path) -> None:
+    """Raises unless the model is, bit for bit, the one that was saved.
+
+    A flipped bit in a weight would otherwise go unnoticed. The digest covers the settings by name,
+    so it says nothing where another version of the package had other ones.
+    """
+    from grafenne.continual.lineage import model_digest
+
+    stored = about.get("digest")
+    if stored is None or about["settings"].keys() != known:
+        return
+    if stored != model_digest(estimator):
+        raise ModelFileError(
+            f"The model in {folder} is damaged: its weights, names or settings are not those that "
+            "were saved."
+        )
 
 
 def _feature_source(
@@ -154,11 +187,22 @@ def _checked_network(
     return network
 
 
+def _read_history(told: dict[str, Any]) -> History:
+    history = History(**told)
+    history.epochs = [tuple(float(number) for number in entry) for entry in history.epochs]  # type: ignore[misc]
+    if any(len(entry) != 3 for entry in history.epochs):
+        raise ValueError("an epoch of its history does not tell three numbers")
+    history.best_epoch, history.best_loss = int(history.best_epoch), float(history.best_loss)
+    return history
+
+
 def _read_labels(
     estimator: Any, about: dict[str, Any], tensors: dict[str, Tensor], folder: Path
 ) -> LabelFeatures:
+    from grafenne.continual.memory import check_ids
+
     codes = tensors["label_codes"].numpy()
-    nodes = about["label_features"]["nodes"]
+    nodes = check_ids(about["label_features"]["nodes"], len(codes))
     if codes.dtype != np.int64 or codes.shape != (len(nodes),):
         raise ModelFileError(f"{folder / WEIGHTS} and {ABOUT} disagree on the shown labels.")
     if len(codes) and not 0 <= codes.min() <= codes.max() < len(estimator.task_.classes):

@@ -92,25 +92,28 @@ def tune(
     """
     from sklearn.base import clone
 
+    from grafenne.data.atomic import reserved
+
     space = default_space(estimator) if space is None else space
     if trials < 1:
         raise ParameterError(f"trials must be at least 1, got {trials}.")
     _check_space(space, estimator)
-    kept = _Log(Path(log), _identity(estimator, graph, split, space, seed)) if log else None
-    rows: list[dict[str, Any]] = [] if kept is None else kept.rows[:trials]
-    for number, settings in enumerate(draw_settings(_settings(estimator), space, trials, seed)):
-        if number < len(rows):
-            continue
-        row = try_estimator(clone(estimator).set_params(**settings), graph, split)
-        row = {"trial": number, "settings": settings, **row}
-        rows.append(row)
-        if kept is not None:
-            kept.add(row)
-        if verbose:
-            sys.stderr.write(describe_trial(row) + "\n")
-            sys.stderr.flush()
-        if on_trial is not None:
-            on_trial(row)
+    with reserved(log or None):
+        kept = _Log(Path(log), _identity(estimator, graph, split, space, seed)) if log else None
+        rows: list[dict[str, Any]] = [] if kept is None else kept.rows[:trials]
+        for number, settings in enumerate(draw_settings(_settings(estimator), space, trials, seed)):
+            if number < len(rows):
+                continue
+            row = try_estimator(clone(estimator).set_params(**settings), graph, split)
+            row = {"trial": number, "settings": settings, **row}
+            rows.append(row)
+            if kept is not None:
+                kept.add(row)
+            if verbose:
+                sys.stderr.write(describe_trial(row) + "\n")
+                sys.stderr.flush()
+            if on_trial is not None:
+                on_trial(row)
     return _result(rows)
 
 

@@ -27,6 +27,9 @@ from grafenne.impute.largest import LargestCells
 BLOCK_CELLS = 8_000_000
 """Cells of a block of columns; each array of a block takes four bytes for each of them."""
 
+LARGEST_VALUE = 1e30
+"""Largest size of an observed value: sums over many nodes and features stay within 32 bits."""
+
 Block = NDArray[np.float32]
 
 
@@ -84,6 +87,7 @@ class BlockImputer(Imputer):
             raise ParameterError(f"keep must be None or a whole number from 0, got {self.keep!r}.")
 
     def _transform(self, graph: FeatureGraph, edges: FeatureGraph) -> FeatureGraph:
+        check_sizes(graph)
         filled = LargestCells(graph.num_nodes, self.keep)
         for columns, cells in self._filled_blocks(graph, edges):
             filled.add(columns, cells)
@@ -110,6 +114,19 @@ class BlockImputer(Imputer):
                 nodes=graph.nodes,
                 features=graph.features,
             )
+        )
+
+
+def check_sizes(graph: FeatureGraph) -> None:
+    """Raises for values whose sums 32-bit numbers cannot hold."""
+    values = graph.values
+    far = np.flatnonzero(np.abs(values.data) > LARGEST_VALUE)
+    if len(far):
+        place = int(far[0])
+        raise DataError(
+            f"Node {graph.nodes[int(values.rows[place])]!r} has the value {values.data[place]} for "
+            f"feature {graph.features[int(values.indices[place])]!r}; values to fill others from "
+            f"are at most {LARGEST_VALUE:g} in size."
         )
 
 

@@ -21,6 +21,9 @@ from grafenne.impute.base import (
     neighbour_matrix,
 )
 
+LARGEST_WEIGHT = 1e290
+"""Above this, weights are brought to at most 1 first; only their ratios matter."""
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class FeaturePropagation(BlockImputer):
@@ -74,9 +77,16 @@ def check_iterations(iterations: object) -> None:
 
 
 def symmetric_normalised(matrix: sparse.csr_array) -> sparse.csr_array:
-    """D^-1/2 A D^-1/2; a row that sums to nothing stays empty."""
-    degrees = np.asarray(matrix.sum(axis=1)).reshape(-1)
+    """D^-1/2 A D^-1/2; a row that sums to nothing stays empty.
+
+    D holds the sums of the weights' sizes: with negative weights the sums themselves may be so
+    small that the product grows without end when it is repeated.
+    """
+    sizes, rows = np.abs(matrix.data), np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    if sizes.max(initial=0.0) > LARGEST_WEIGHT:  # sums might be beyond all numbers
+        matrix = matrix / sizes.max()
+        sizes = np.abs(matrix.data)
+    degrees = np.bincount(rows, sizes, minlength=matrix.shape[0])
     scale = np.where(degrees > 0, 1 / np.sqrt(np.maximum(degrees, np.finfo(float).tiny)), 0.0)
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     data = matrix.data * scale[rows] * scale[matrix.indices]
     return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)

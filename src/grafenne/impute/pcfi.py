@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from grafenne.data.feature_graph import FeatureGraph
-from grafenne.errors import ParameterError
+from grafenne.errors import DataError, ParameterError
 from grafenne.impute.base import (
     BLOCK_CELLS,
     Block,
@@ -23,6 +23,9 @@ from grafenne.impute.base import (
     neighbour_matrix,
 )
 from grafenne.impute.feature_propagation import check_iterations
+
+MANY_MORE = 4
+"""With so many times more features than nodes, the features x features matrix is never made."""
 
 UNREACHED = 255
 """Distance of a node that no observed cell of the column reaches; longer ones count as this."""
@@ -50,7 +53,8 @@ class PseudoConfidence(BlockImputer):
     ones alone) it fills everything with them: keep observed zeros.
 
     The diffused columns wait in a temporary file, as the second part needs them all; in memory
-    there are a few columns or rows at a time and the features x features matrix R.
+    there are a few columns or rows at a time and the features x features matrix R (or one of
+    nodes x nodes, where nodes are few).
 
     Args:
         alpha: Confidence lost per step, above 0 and below 1.
@@ -83,9 +87,8 @@ class PseudoConfidence(BlockImputer):
         shape = (graph.num_nodes, len(columns))
         if 0 in shape:
             return
-        with tempfile.TemporaryDirectory(prefix="grafenne-pcfi-") as folder:
-            cells: Any = np.memmap(Path(folder) / "cells", np.float32, "w+", shape=shape)
-            steps: Any = np.memmap(Path(folder) / "steps", np.uint8, "w+", shape=shape)
+        with tempfile.TemporaryFile() as first, tempfile.TemporaryFile() as second:
+            cells, steps = _array_in(first, np.float32, shape), _array_in(second, np.uint8, shape)
             blocks, start = [], 0
             for chosen, block, observed in column_blocks(graph.values, columns):
                 blocks.append(slice(start, start + len(chosen)))
@@ -101,7 +104,7 @@ class PseudoConfidence(BlockImputer):
                     state += self.beta * between.correction(part)
                 state[steps[:, part] == 0] = 0
                 yield columns[part], state
-            del cells, steps, between  # closes the files before the folder goes
+            del cells, steps, between  # before the files are closed
 
     def _diffuse(
         self, neighbours: Neighbours, block: Block, observed: NDArray[np.bool_], steps: Any
@@ -114,6 +117,24 @@ class PseudoConfidence(BlockImputer):
             state = (neighbours @ (sure * state)) / total
             state[observed] = known
         return state
+
+
+def _array_in(file: IO[bytes], kind: Any, shape: tuple[int, int]) -> Any:
+    """An array in a file without a name, which goes when the process does, in whatever way.
+
+    Its room is taken at once: a disk that gets full under an array would end the process.
+    """
+    size = np.dtype(kind).itemsize * shape[0] * shape[1]
+    try:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)
+        else:
+            file.truncate(size)
+    except OSError as error:
+        raise DataError(
+            f"PCFI needs {size:,} bytes in {tempfile.gettempdir()}: {error.strerror}."
+        ) from None
+    return np.memmap(file, kind, "r+", shape=shape)
 
 
 class BetweenFeatures:
@@ -140,6 +161,8 @@ class BetweenFeatures:
 
     def correction(self, part: slice) -> Block:
         """What is added to some columns, before it is multiplied by beta."""
+        if MANY_MORE * len(self.cells) < len(self.mean):
+            return self._correction_by_nodes(part)
         width = len(self.mean[part])
         related = np.zeros((len(self.mean), width), dtype=np.float32)  # R, [features, part]
         for rows in self.rows:
@@ -152,6 +175,15 @@ class BetweenFeatures:
             told = (sure * (self.cells[rows] - self.mean)) @ related
             result[rows] = (1 - sure[:, part]) * told
         return result
+
+    def _correction_by_nodes(self, part: slice) -> Block:
+        """The same where nodes are few: R is a product that can be taken from the other side."""
+        apart = (self.cells - self.mean) * self.scale
+        sure = confidence(self.steps, self.alpha)
+        weighed = sure * (self.cells - self.mean)
+        own = weighed[:, part] * np.square(apart[:, part]).sum(axis=0)  # of the diagonal of R
+        told: Block = (1 - sure[:, part]) * ((weighed @ apart.T) @ apart[:, part] - own)
+        return told
 
 
 def confidence(steps: NDArray[np.uint8], alpha: float) -> Block:

@@ -59,6 +59,13 @@ class ImputedEstimator(BaseEstimator):  # type: ignore[misc]
     def _default(self) -> NetworkEstimator:
         raise TypeError(f"{type(self).__name__} must define _default")
 
+    def _fit_inner(self, inner: Any, graph: FeatureGraph, split: Any, checkpoint: Any) -> None:
+        try:
+            inner.fit(graph, split, checkpoint=checkpoint)
+        finally:
+            if hasattr(inner, "network_"):  # training that had to stop keeps its best weights
+                self.estimator_ = inner
+
     def _fill(self, graph: FeatureGraph) -> FeatureGraph:
         """The filled graph; kept for the last one, so that asking twice costs once."""
         check_graph(graph)
@@ -169,8 +176,7 @@ class ImputedNodeEstimator(ImputedEstimator):
         inner: Any = self._begin_fit()
         if not isinstance(inner, NodeEstimator):
             raise ParameterError(f"{type(inner).__name__} does not answer for nodes.")
-        inner.fit(self._fill(graph), split, checkpoint=checkpoint)
-        self.estimator_ = inner
+        self._fit_inner(inner, self._fill(graph), split, checkpoint)
         return self
 
     def predict(self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None) -> NDArray[Any]:
@@ -259,8 +265,7 @@ class ImputedLinkPredictor(ImputedEstimator):
         if split is None:
             share = inner.validation_share
             split = split_edges(graph, inner.random_state, (1 - share, share, 0.0))
-        inner.fit(graph, self._fill_split(split), checkpoint=checkpoint)
-        self.estimator_ = inner
+        self._fit_inner(inner, graph, self._fill_split(split), checkpoint)
         return self
 
     def _fill_split(self, split: EdgeSplit) -> EdgeSplit:

@@ -56,13 +56,16 @@ class Adjacency:
 
     def mean_weights(self, dtype: torch.dtype) -> Tensor:
         """Weights that make a product the (weighted) mean over a receiver's edges."""
-        if self.weights is None:
+        own = self.weights
+        if own is None:
             return self.pattern.mean_weights(dtype)
 
         def build() -> Tensor:
-            weights, rows = self._weights(dtype), self.pattern.rows.long()
+            # In their own type, 64 bits as a rule: shares are of a size that 32 bits can hold,
+            # the weights may not be.
+            weights, rows = own, self.pattern.rows.long()
             total = weights.new_zeros(self.pattern.num_rows).index_add_(0, rows, weights.abs())
-            return weights / total.clamp(min=torch.finfo(dtype).tiny)[rows]
+            return (weights / total.clamp(min=torch.finfo(total.dtype).tiny)[rows]).to(dtype)
 
         return self._once(("mean", dtype), build)
 

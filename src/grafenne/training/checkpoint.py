@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,16 +14,35 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from grafenne.data.atomic import atomic_folder
+from grafenne.data.atomic import atomic_folder, remove_leftovers
 from grafenne.errors import DataError, ModelFileError
 from grafenne.ops import RandomBits
 from grafenne.training.distributed import bytes_of_main, of_main, world
+from grafenne.training.tensor_file import write_tensors
 
 if TYPE_CHECKING:
     from grafenne.training.loop import History, Inside
 
 FORMAT = 2
 ABOUT, TENSORS = "checkpoint.json", "checkpoint.safetensors"
+EVERY = 30.0
+"""Seconds between two checkpoints, unless a run says otherwise."""
+
+_kept: ContextVar[bool] = ContextVar("kept", default=False)
+
+
+@contextmanager
+def checkpoints_kept() -> Iterator[None]:
+    """Runs that are finished in the block leave their checkpoint to whoever began the block.
+
+    A fitted model is lost with its process until it is saved, and the checkpoint is all there is
+    to make it from again.
+    """
+    before = _kept.set(True)
+    try:
+        yield
+    finally:
+        _kept.reset(before)
 
 
 class Checkpoint:
@@ -30,13 +51,15 @@ class Checkpoint:
     Args:
         folder: Where to keep it; replaced as a whole each time, so it is never half-written.
         identity: What the run is (settings, data, seed). A checkpoint of another run is refused.
-        every: Seconds between two checkpoints.
+        every: Seconds between two checkpoints; :data:`EVERY` by default.
     """
 
-    def __init__(self, folder: Path | str, identity: dict[str, Any], every: float = 30.0) -> None:
+    def __init__(
+        self, folder: Path | str, identity: dict[str, Any], every: float | None = None
+    ) -> None:
         self.folder = Path(folder)
         self.identity = json.loads(json.dumps(identity, default=str))
-        self.every = every
+        self.every = EVERY if every is None else every
         self._last = time.monotonic()
         self._check_folder()
 
@@ -61,13 +84,14 @@ class Checkpoint:
         return world().is_main and time.monotonic() - self._last >= self.every
 
     def remove(self) -> None:
-        """Deletes the checkpoint; a finished run needs it no longer."""
-        if not world().is_main:
+        """Deletes the checkpoint, which a finished run needs no longer; see `checkpoints_kept`."""
+        if not world().is_main or _kept.get():
             return
         for name in (ABOUT, TENSORS):
             (self.folder / name).unlink(missing_ok=True)
         with suppress(OSError):  # somebody put a file of their own there meanwhile
             self.folder.rmdir()
+        remove_leftovers(self.folder)
 
     def save(
         self,
@@ -90,8 +114,6 @@ class Checkpoint:
         """
         if not world().is_main:
             return
-        from safetensors.torch import save_file
-
         tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
         tensors |= {f"best.{name}": value for name, value in best.items()}
         for number, state in optimizer.state_dict()["state"].items():
@@ -109,7 +131,7 @@ class Checkpoint:
         ) as folder:
             # Tensors that share storage must be copied for safetensors.
             whole = {name: value.detach().cpu().clone() for name, value in tensors.items()}
-            save_file(whole, folder / TENSORS)
+            write_tensors(whole, folder / TENSORS)
             (folder / ABOUT).write_text(json.dumps(about), encoding="utf-8")
         self._last = time.monotonic()
 

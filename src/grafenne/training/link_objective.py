@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -106,6 +107,8 @@ class LinkObjective:
         with torch.no_grad():
             scores = self.network(self.prepared, self.validation)
             loss = functional.binary_cross_entropy_with_logits(scores, self.truth.to(scores))
+        if not bool(torch.isfinite(scores).all()):
+            return math.nan, math.nan  # the training loop tells of it
         area = roc_auc_score(self.truth.numpy(), scores.cpu().numpy())
         return float(loss), float(area)
 

@@ -22,6 +22,8 @@ from grafenne.training.distributed import mean_of_all, of_main, parallel
 from grafenne.training.progress import Progress
 
 SCHEDULES = ("constant", "cosine")
+LARGEST = 1e30
+"""Adam computes with 32-bit numbers, and divides by what may be as small as 1e-3."""
 STEP_OF_SEEDS = 0x9E3779B97F4A7C15
 """Sets apart the seeds of the steps of an epoch."""
 
@@ -52,10 +54,14 @@ class TrainingSettings:
             raise ParameterError(f"epochs must be at least 1, got {self.epochs}.")
         if self.patience < 1:
             raise ParameterError(f"patience must be at least 1, got {self.patience}.")
-        if not self.learning_rate > 0:
-            raise ParameterError(f"learning_rate must be above 0, got {self.learning_rate}.")
-        if not self.weight_decay >= 0:
-            raise ParameterError(f"weight_decay must not be negative, got {self.weight_decay}.")
+        if not 0 < self.learning_rate <= LARGEST:
+            raise ParameterError(
+                f"learning_rate must be above 0 and at most {LARGEST:g}, got {self.learning_rate}."
+            )
+        if not 0 <= self.weight_decay <= LARGEST:
+            raise ParameterError(
+                f"weight_decay must be from 0 to {LARGEST:g}, got {self.weight_decay}."
+            )
         if self.schedule not in SCHEDULES:
             raise unknown_name("schedule", self.schedule, SCHEDULES)
         if self.clip_norm is not None and not self.clip_norm > 0:
@@ -106,7 +112,7 @@ class History:
         best_epoch: Epoch whose weights were kept.
         best_loss: Its validation loss.
         seconds: Time spent in all epochs.
-        stopped: ``patience``, ``epochs``.
+        stopped: ``patience``, ``epochs``, or ``not finite`` where the loss stopped being a number.
     """
 
     epochs: list[tuple[float, float, float]] = field(default_factory=list)
@@ -143,6 +149,10 @@ def train(
         progress: Told after each epoch.
         checkpoint: Where to save now and then and on Ctrl-C; if one is there, training goes on
             from it and ends in the same weights as without the interruption.
+
+    Raises:
+        TrainingError: A loss or a weight is no longer a finite number. The network has the best
+            weights until then.
     """
     network = objective.network
     optimizer = torch.optim.Adam(
@@ -169,14 +179,14 @@ def train(
                 boundary = _Boundary(network, optimizer, bits, history, best, inside)
             for group in optimizer.param_groups:
                 group["lr"] = settings.rate_at(len(history.epochs))
-            epoch = _Epoch(objective, optimizer, settings, bits, best, compute_loss)
+            epoch = _Epoch(objective, optimizer, settings, bits, compute_loss)
             loss = mean_of_all(epoch.run(inside, save))
             inside = None
             validation, metric = of_main(*objective.validate())
             if not math.isfinite(validation):
-                network.load_state_dict(best)
-                raise _not_finite("validation loss", settings)
+                raise NotFiniteError("validation loss")
             if validation < history.best_loss:
+                _check_weights(network)
                 history.best_epoch, history.best_loss = len(history.epochs), validation
                 best = _weights(network)
             history.epochs.append((loss, validation, metric))
@@ -184,6 +194,10 @@ def train(
             save()
             if progress is not None:
                 progress.epoch(history, settings.epochs)
+    except NotFiniteError as error:
+        network.load_state_dict(best)
+        network.eval()
+        raise _stopped(str(error), history, settings) from None
     except KeyboardInterrupt:
         if checkpoint is not None and boundary is not None:
             boundary.save(checkpoint)
@@ -248,11 +262,10 @@ class _Epoch:
         optimizer: torch.optim.Optimizer,
         settings: TrainingSettings,
         bits: RandomBits,
-        best: dict[str, Tensor],
         compute_loss: Callable[[Callable[[], Tensor]], Tensor],
     ) -> None:
         self.objective, self.optimizer, self.settings = objective, optimizer, settings
-        self.bits, self.best, self.compute_loss = bits, best, compute_loss
+        self.bits, self.compute_loss = bits, compute_loss
 
     def run(self, begun: Inside | None, after_step: Callable[[Inside], None]) -> float:
         """The mean loss.
@@ -284,8 +297,7 @@ class _Epoch:
         self.optimizer.zero_grad(set_to_none=True)
         loss = self.compute_loss(compute)
         if not bool(torch.isfinite(loss)):
-            network.load_state_dict(self.best)
-            raise _not_finite("training loss", self.settings)
+            raise NotFiniteError("training loss")
         loss.backward()  # type: ignore[no-untyped-call]
         if self.settings.clip_norm is not None:
             nn.utils.clip_grad_norm_(network.parameters(), self.settings.clip_norm)
@@ -293,10 +305,25 @@ class _Epoch:
         return float(loss.detach())
 
 
-def _not_finite(what: str, settings: TrainingSettings) -> TrainingError:
+class NotFiniteError(Exception):
+    """Something in training is no longer a finite number; told by name, never leaves the loop."""
+
+
+def _check_weights(network: nn.Module) -> None:
+    # A loss tells of what its nodes see: a weight that only others see may be undefined.
+    for tensor in network.state_dict().values():
+        if not bool(torch.isfinite(tensor).all()):
+            raise NotFiniteError("size of a weight")
+
+
+def _stopped(what: str, history: History, settings: TrainingSettings) -> TrainingError:
+    history.stopped = "not finite"
     return TrainingError(
-        f"Training stopped because the {what} is no longer a finite number. Try a lower "
-        f"learning_rate (now {settings.learning_rate}) or scaling='standard' for the features."
+        f"Training stopped in epoch {len(history.epochs) + 1} because the {what} is no longer a "
+        f"finite number. Try a lower learning_rate (now {settings.learning_rate}) or "
+        "scaling='standard' for the features, and look for values, edge weights or targets of "
+        "extreme size.",
+        history=history if history.best_epoch >= 0 else None,
     )
 
 

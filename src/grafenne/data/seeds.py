@@ -1,0 +1,14 @@
+"""Randomness from a seed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grafenne.errors import ParameterError, shown
+
+
+def seeded(seed: int) -> np.random.Generator:
+    """A generator made from a seed, which is a whole number from 0."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ParameterError(f"A seed is a whole number from 0, got {shown(seed)}.")
+    return np.random.default_rng(seed)

@@ -1,0 +1,1 @@
+"""Reliability in its long form: bad input, faults, extreme numbers and load."""
