@@ -76,3 +76,11 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="Cannot write"):
         ResultFile(tmp_path / "file" / "a.jsonl").append({})
+
+
+def test_a_place_that_takes_no_file_is_told_before_the_work(tmp_path: Path) -> None:
+    ResultFile(tmp_path / "new" / "folder" / "runs.jsonl").check_place()
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(DataError, match="file is no folder"):
+        ResultFile(tmp_path / "file" / "runs.jsonl").check_place()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]

@@ -112,6 +112,7 @@ def run_plan(plan: Plan, options: Options) -> list[str]:
     Afterwards ``plan.found`` has the lines of all runs that went well.
     """
     file = ResultFile(options.results / f"{plan.experiment.name}.jsonl")
+    file.check_place()
     left = {run.identity: run for run in plan.left}
     for run in plan.runs:
         row = plan.borrowed.get(run.identity)

@@ -70,6 +70,7 @@ def make_search_plan(
 def run_search(plan: SearchPlan, options: Options) -> list[str]:
     """Runs the trials that are left, writes what is chosen, and returns the errors."""
     file = ResultFile(options.results / SEARCH_FILE)
+    file.check_place()
     chosen = ChosenSettings(options.settings)
     progress = RunProgress(plan.costs, options.jobs, quiet=options.quiet)
     by_identity = {trial.identity: trial for trial in plan.left}

@@ -44,6 +44,19 @@ class ResultFile:
             rows.append(json.loads(last))
         return rows
 
+    def check_place(self) -> None:
+        """Raises where a line could not be written: better before the work than after it."""
+        place = self.path
+        while not place.exists() and place != place.parent:
+            place = place.parent
+        reason = None
+        if place != self.path and not place.is_dir():
+            reason = f"{place} is no folder"
+        elif not os.access(place, os.W_OK):
+            reason = f"{place} may not be written to"
+        if reason is not None:
+            raise DataError(f"Cannot write {self.path}: {reason}.")
+
     def append(self, row: Mapping[str, Any]) -> None:
         """Adds a line, after removing a torn one."""
         line = json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n"
