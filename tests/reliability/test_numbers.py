@@ -28,7 +28,6 @@ WORST = (
     "values beyond 32 bits",
     "largest weights",
     "no features at all",
-    "one node",
     "targets beyond 32 bits",
 )
 """The graphs on which something was found."""

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from grafenne.continual.judge import hidden_labels
 from grafenne.continual.parts import StreamSplit
 from grafenne.data.feature_graph import FeatureGraph
+from grafenne.data.seeds import seeded
 from grafenne.data.split import Split, random_split
 from grafenne.data.values import FeatureValues
 from grafenne.data.vocabulary import Vocabulary
@@ -84,7 +85,7 @@ def hide_part(
     for name, share in (("features", features), ("nodes", nodes)):
         if not 0 <= share <= 1:
             raise ParameterError(f"{name} is a share from 0 to 1, got {share!r}.")
-    generator = np.random.default_rng([seed, 1])
+    generator = seeded(seed, 1)
     split = random_split(graph, seed)
     used = np.flatnonzero(graph.values.feature_counts > 0)
     hidden = generator.permutation(used)[: round(features * len(used))]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from grafenne.data.delta import GraphDelta
 from grafenne.data.delta_rows import Rows
 from grafenne.data.missing import draw_absent_cells, draw_distinct
+from grafenne.data.seeds import seeded
 from grafenne.data.sorted_keys import find_sorted
 from grafenne.data.stream import GraphStream
 from grafenne.errors import ParameterError
@@ -102,7 +103,7 @@ def churn(
             raise ParameterError(f"{name} must be from 0 to 1, got {probability!r}.")
 
     def next_delta(step: int, now: FeatureGraph) -> GraphDelta:
-        generator = np.random.default_rng([seed, step])
+        generator = seeded(seed, step)
         sampled = np.flatnonzero(generator.random(now.num_nodes) < node_probability)
         return GraphDelta(
             triples_removed=_deleted_values(now, sampled, delete_probability, generator),

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from grafenne.data.edges import EdgeList
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.labels import Labels
+from grafenne.data.seeds import seeded
 from grafenne.data.values import FeatureValues
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import ParameterError
@@ -86,7 +87,7 @@ class Planted:
 
     def __init__(self, recipe: Recipe, seed: int) -> None:
         self.recipe = recipe
-        self.rng = np.random.default_rng(seed)
+        self.rng = seeded(seed)
         size, classes = recipe.num_nodes, recipe.num_classes
         self.next_node = size
         self.nodes: Integers | range = range(size)

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from grafenne.data.seeds import seeded
 from grafenne.errors import DataError, ParameterError, TrainingError, unknown_name
 
 if TYPE_CHECKING:
@@ -171,7 +170,7 @@ def draw_settings(
     """
     first = {name: value for name, value in own.items() if name in space}
     yield first
-    generator = np.random.default_rng(seed)
+    generator = seeded(seed)
     seen = [first]
     possible = math.prod(len(values) for values in space.values())
     misses = 0

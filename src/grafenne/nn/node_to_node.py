@@ -174,7 +174,8 @@ class PygConvolution(nn.Module):
             arguments = inspect.signature(self.layer.forward).parameters
             shape = tuple(_probe(self.layer, in_width).shape)
         except (AttributeError, RuntimeError, TypeError, ValueError) as error:
-            raise ParameterError(f"{need} does not work: {error}") from error
+            reason = str(error).rstrip(".")
+            raise ParameterError(f"{need} does not work: {reason}.") from error
         if shape != (1, width):
             raise ParameterError(f"{need} gives {shape[-1]} columns.")
         self.takes_weights = "edge_weight" in arguments

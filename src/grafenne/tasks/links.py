@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grafenne.data.feature_graph import FeatureGraph
+from grafenne.data.seeds import seeded
 from grafenne.errors import DataError, ParameterError
 
 Pairs = NDArray[np.int64]
@@ -51,7 +52,7 @@ def split_edges(
     """
     if not (min(fractions) >= 0 and abs(sum(fractions) - 1) <= 1e-9):
         raise ParameterError(f"The three shares of an edge split add up to 1, got {fractions}.")
-    generator = np.random.default_rng(seed)
+    generator = seeded(seed)
     count = graph.num_edges
     train, validation = round(fractions[0] * count), round(fractions[1] * count)
     if train < 1:

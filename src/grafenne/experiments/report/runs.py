@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grafenne.errors import DataError
+from grafenne.errors import DataError, shown
 from grafenne.experiments.report.notes import read_notes
 
 SPECIAL = ("continual", "inductive", "statistics", "bench")
@@ -152,11 +152,13 @@ def _rows(path: Path, remarks: list[str]) -> list[tuple[int, dict[str, Any]]]:
             continue
         try:
             row = json.loads(line)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             if number == len(lines):  # without an end of line: the writer was stopped
                 remarks.append(f"The last line of {path.name} is torn and left out.")
                 break
-            raise DataError(f"{path}, line {number} is not JSON: {error}.") from None
+            raise DataError(
+                f"{path}, line {number} is not JSON: {str(error).rstrip('.')}."
+            ) from None
         if not isinstance(row, dict):
             raise DataError(f"{path}, line {number} is not a JSON object.")
         rows.append((number, row))
@@ -175,7 +177,7 @@ def _identity(kind: str, row: Mapping[str, Any]) -> tuple[str, str, str, float, 
         kind,
         str(row.get("dataset", "")),
         str(row.get("method", "")),
-        float(p) if isinstance(p, int | float) else 0.0,
+        float(p) if isinstance(p, float) or p in (0, 1) else 0.0,
         str(row.get("variant") or ""),
         bool(row.get("leaked")),
     )
@@ -235,9 +237,13 @@ def _check_texts(row: Mapping[str, Any], names: Iterable[str], where: str) -> No
 
 def _number(row: Mapping[str, Any], name: str, where: str) -> float:
     found = row.get(name)
-    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
-        raise DataError(f"{where}: {name!r} is a number, found {found!r}.")
-    return float(found)
+    try:
+        number = math.nan if isinstance(found, bool | str) else float(found)  # type: ignore[arg-type]
+    except (TypeError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise DataError(f"{where}: {name!r} is a number, found {shown(found)}.")
+    return number
 
 
 def _optional(row: Mapping[str, Any], name: str, where: str) -> float | None:
