@@ -102,8 +102,6 @@ def _check_answers(subject: Subject, model: Any, graph: FeatureGraph) -> str:
         refused = _attempt(subject, checked) is not None or refused
 
     ask("predict", lambda: numbers_of(subject, model, graph))
-    if refused:
-        return REFUSED
     ask("embed", lambda: model.embed(graph))
     if subject.is_grafenne:
         ask("embed features", lambda: model.embed(graph, of="features"))

@@ -170,6 +170,8 @@ def test_what_is_beyond_the_network_is_refused_by_name() -> None:
     far = make_graph("classification", values=np.array([1e300]))
     with pytest.raises(DataError, match=r"no finite answer for node 'n\d+': values or edge"):
         model.predict(far)
+    with pytest.raises(DataError, match=r"no finite answer for node 'n\d+'"):
+        model.embed(far)
     links = make_method("grafenne", task="links", width=4, epochs=3, scaling="none").fit(graph)
     with pytest.raises(DataError, match="no finite answer for node 'n3'"):
         links.predict_proba(far, [("n3", "n4")])

@@ -204,9 +204,15 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         encoded = self._encoded(graph)
         if of == "nodes":
-            states = encoded.nodes[self._positions(graph, nodes)]
+            positions = self._positions(graph, nodes)
+            states = encoded.nodes[positions]
+            check_outputs(states.cpu(), graph, positions)
         elif of == "features":
             states = encoded.feature_states[-1][: graph.num_features]
+            finite = torch.isfinite(states).all(dim=1)
+            if not bool(finite.all()):
+                name = graph.features[int(finite.int().argmin())]
+                raise DataError(f"The model has no finite state for feature {name!r}.")
         else:
             raise ParameterError(f"of is 'nodes' or 'features', got {of!r}.")
         embeddings: NDArray[np.float32] = states.cpu().numpy()
@@ -368,6 +374,25 @@ def fitting_feature_dropout(graph: AllotropicGraph) -> float:
     counts = graph.incidence.counts
     mean = float(counts.sum()) / max(int((counts > 0).sum()), 1)
     return min(max(1 - 4 / max(mean, 1e-9), 0.0), 0.8)
+
+
+def check_outputs(outputs: Tensor, graph: FeatureGraph, positions: Tensor) -> None:
+    """Raises where a network has no finite answer.
+
+    Args:
+        outputs: What it gave, ``[positions, …]``.
+        graph: The graph it was asked about.
+        positions: The nodes it was asked about.
+    """
+    finite = torch.isfinite(outputs)
+    if bool(finite.all()):
+        return
+    wrong = ~finite.view(len(finite), -1).all(dim=1)
+    node = graph.nodes[int(positions[wrong][0])]
+    raise DataError(
+        f"The model has no finite answer for node {node!r}: values or edge weights of extreme "
+        "size are within its reach."
+    )
 
 
 def check_graph(graph: object) -> None:

@@ -19,7 +19,12 @@ from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.split import Split, random_split
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError, TrainingError
-from grafenne.estimators.base import GrafenneEstimator, NetworkEstimator, check_graph
+from grafenne.estimators.base import (
+    GrafenneEstimator,
+    NetworkEstimator,
+    check_graph,
+    check_outputs,
+)
 from grafenne.estimators.explain import Explanation, explain_node
 from grafenne.estimators.parameters import check_parameters
 from grafenne.nn.features import FeatureEmbedding
@@ -249,25 +254,6 @@ class GrafenneNodeEstimator(NodeEstimator, GrafenneEstimator):
     @abstractmethod
     def _read_output(self, output: Tensor) -> tuple[Any, float | None]:
         """The prediction that one node's output stands for, and its probability."""
-
-
-def check_outputs(outputs: Tensor, graph: FeatureGraph, positions: Tensor) -> None:
-    """Raises where a network has no finite answer.
-
-    Args:
-        outputs: What it gave, ``[positions, …]``.
-        graph: The graph it was asked about.
-        positions: The nodes it was asked about.
-    """
-    finite = torch.isfinite(outputs)
-    if bool(finite.all()):
-        return
-    wrong = ~finite.view(len(finite), -1).all(dim=1)
-    node = graph.nodes[int(positions[wrong][0])]
-    raise DataError(
-        f"The model has no finite answer for node {node!r}: values or edge weights of extreme "
-        "size are within its reach."
-    )
 
 
 def _check_split(split: Split, graph: FeatureGraph) -> None:

@@ -116,8 +116,10 @@ def _choose(
     best = best_trial(found[trial.identity] for trial in group)
     if best is None:
         return
+    # A line from before the space had other names may hold the same trial under those.
+    settings = next(trial.settings for trial in group if trial.number == best["trial"])
     entry = {
-        "settings": dict(best["settings"]),
+        "settings": dict(settings),
         "trial": best["trial"],
         "trials": len(group) // len(SEARCH_SEEDS),
         "loss": best["loss"],
