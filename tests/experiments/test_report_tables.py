@@ -184,8 +184,9 @@ def test_a_run_without_a_finite_value_has_failed(tmp_path: Path) -> None:
     assert "not a finite number" in results.failed[0][1]
 
 
-def test_trials_of_the_search_are_no_results(tmp_path: Path) -> None:
+def test_trials_of_the_search_and_runs_of_faults_are_no_results(tmp_path: Path) -> None:
     write_rows(tmp_path / SEARCH_FILE, [{"identity": "1", "settings": {}}])
+    write_rows(tmp_path / "torture.jsonl", [{"suite": "kills", "ended_well": True}])
     write_rows(tmp_path / "physics.jsonl", [run_row("sage", 0, 0.5)])
     assert read_results([tmp_path]).files == ["physics.jsonl"]
 
@@ -201,6 +202,12 @@ def test_trials_of_the_search_are_no_results(tmp_path: Path) -> None:
         ('{"dataset": "cora", "seed": 0, "value": 0.5}', "'method'"),
         ('{"experiment": "continual", "dataset": "cora", "metric": "accuracy"}', "'strategy'"),
         ('{"name": "step", "variant": "ours", "ratio_to_ours": "much"}', "'ratio_to_ours'"),
+        ("[" * 100_000, "not JSON"),
+        ('{"value": ' + "1" * 5000 + "}", "not JSON"),
+        (
+            '{"dataset": "cora", "method": "sage", "seed": 0, "value": 1' + "0" * 400 + "}",
+            "'value'",
+        ),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, told: str) -> None:

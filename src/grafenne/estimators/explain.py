@@ -8,7 +8,7 @@ the neighbourhood of the node, not the graph.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from torch import Tensor
 
 from grafenne.allotrope import AllotropicGraph, to_allotropic
 from grafenne.data.feature_graph import FeatureGraph
+from grafenne.estimators.base import check_outputs
 from grafenne.nn.block import whole_graph_blocks
 from grafenne.ops import Adjacency, SparsePattern
 
@@ -117,7 +118,11 @@ def explain_node(
     steps = blocks + 1 if isinstance(estimator.backbone, str) else seen.num_nodes
     local = _neighbourhood(seen, position, steps)
     part = to_allotropic(seen.subgraph_at(local), direction=estimator.direction)
-    asking = _Asking(estimator, part.to(estimator.device), states)
+
+    def check(outputs: Tensor) -> None:
+        check_outputs(outputs, graph, torch.tensor([position]))
+
+    asking = _Asking(estimator, part.to(estimator.device), states, check)
     base = asking.outputs(asking.part)
     answer = asking.answer(base)
 
@@ -147,11 +152,15 @@ class _Asking:
     """Runs the network on a part of the graph with the features' states held fixed."""
 
     def __init__(
-        self, estimator: NodeEstimator, part: AllotropicGraph, states: list[Tensor]
+        self,
+        estimator: NodeEstimator,
+        part: AllotropicGraph,
+        states: list[Tensor],
+        check: Callable[[Tensor], None],
     ) -> None:
         self.network = estimator.network_.eval()
         self.part, self.states = part, states
-        self.estimator, self.target = estimator, -1
+        self.estimator, self.target, self.check = estimator, -1, check
 
     def outputs(self, part: AllotropicGraph) -> Tensor:
         """Outputs of the first node of a part, ``[output_width]``."""
@@ -159,8 +168,9 @@ class _Asking:
         blocks = whole_graph_blocks(part, encoder.num_blocks, encoder.dtype)
         with torch.no_grad():
             nodes = encoder.encode_fixed(blocks, encoder.states_of_blocks(self.states))
-            outputs: Tensor = self.network.head(nodes[:1])[0]
-        return outputs
+            outputs: Tensor = self.network.head(nodes[:1])
+        self.check(outputs.cpu())
+        return outputs[0]
 
     def answer(self, outputs: Tensor) -> float:
         """The number that contributions are measured in."""

@@ -15,8 +15,8 @@ from grafenne.experiments.report.notes import read_notes
 SPECIAL = ("continual", "inductive", "statistics", "bench")
 """Kinds of rows that are no cells of a table of methods."""
 
-SEARCH = "search.jsonl"
-"""Trials on validation data, which lie beside the results and are none."""
+OTHERS = ("search.jsonl", "torture.jsonl")
+"""Lines of a folder that are no results: trials of searches, and runs of the suites of faults."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def read_results(paths: Iterable[Path]) -> Results:
     """Reads folders of results and single files.
 
     Args:
-        paths: Folders, of which all ``*.jsonl`` but the search's trials are read,
+        paths: Folders, of which all ``*.jsonl`` but those in :data:`OTHERS` are read,
             and the notes, or files of lines.
     """
     results = Results()
@@ -128,7 +128,7 @@ def _files(paths: Iterable[Path], results: Results) -> list[Path]:
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(file for file in path.glob("*.jsonl") if file.name != SEARCH)
+            inside = sorted(file for file in path.glob("*.jsonl") if file.name not in OTHERS)
             if not inside:
                 raise DataError(f"The folder {path} holds no file of results (*.jsonl).")
             files += inside
