@@ -157,6 +157,8 @@ def test_ctrl_c_keeps_the_state_of_the_run(run: Run, tables: Path, tmp_path: Pat
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Where the tests run in the background of a shell, Ctrl-C is ignored and that is inherited.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert running.stderr is not None
     done = 0
