@@ -176,3 +176,12 @@ def test_use_before_fit_and_wrong_arguments(graph: FeatureGraph) -> None:
         FeatureScaler().fit(graph, nodes=[-1])
     with pytest.raises(DataError, match="by position, got bool"):
         FeatureScaler().fit(graph, nodes=[True, False, True, True])
+
+
+def test_a_range_beyond_the_largest_number_is_cut_off() -> None:
+    largest = float(np.finfo(float).max)
+    values = [-largest, -largest, largest, largest]
+    graph = FeatureGraph.from_arrays(4, ["f"], ([0, 1, 2, 3], [0, 0, 0, 0], values))
+    scaler = FeatureScaler("robust").fit(graph)
+    assert scaler.scale_.tolist() == [largest]
+    assert scaler.transform(graph).values.data.tolist() == [-1, -1, 1, 1]

@@ -187,7 +187,9 @@ def _statistics(
     centre, scale = mean * largest, spread * widest * largest
     if robust:
         centre = _quantile(value, begin, count, 0.5)
-        between = _quantile(value, begin, count, 0.75) - _quantile(value, begin, count, 0.25)
+        # Half of it, for the whole may be more than the largest number.
+        upper, lower = (_quantile(value / 2, begin, count, share) for share in (0.75, 0.25))
+        between = 2 * np.minimum(upper - lower, np.finfo(float).max / 2)
         scale = np.where(between > 0, between, scale)
     varied = value[begin] != value[begin + count - 1]
     varied &= (scale > 0) & np.isfinite(scale) & np.isfinite(centre)
