@@ -59,7 +59,9 @@ def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _cells(row: Mapping[str, Any], ours: Mapping[str, Any]) -> list[str]:
-    dataset = row["dataset"]
+    dataset = row["dataset"] or f"`{row['variant']}`"
+    if dataset == "fit":
+        dataset = "synthetic, all sizes"
     if row["feature_dropout"] is not None:
         dataset += ", no feature dropout"
     width = "" if row["width"] is None else str(row["width"])
@@ -72,7 +74,7 @@ def _cells(row: Mapping[str, Any], ours: Mapping[str, Any]) -> list[str]:
         dataset,
         width,
         "" if ours["median_seconds"] is None else seconds_text(ours["median_seconds"]),
-        "" if alone else BESIDE[row["variant"]],
+        row["note"] if alone else BESIDE[row["variant"]],
         "" if alone or row["ratio_to_ours"] is None else f"{row['ratio_to_ours']:.2g}",
         "" if alone or row["memory_ratio"] is None else f"{row['memory_ratio']:.2g}",
         row["target"],

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from benchmarks.problem import Case, Problem
 from benchmarks.system import available_megabytes
 from grafenne.errors import unknown_name
-from grafenne.estimators.base import fitting_feature_dropout
 from grafenne.estimators.classifier import GrafenneClassifier
+from grafenne.estimators.fitting import fitting_feature_dropout
 from grafenne.nn.features import make_features
 from grafenne.nn.model import Grafenne
 from grafenne.ops import RandomBits, set_random_bits

@@ -172,6 +172,8 @@ def test_what_is_beyond_the_network_is_refused_by_name() -> None:
         model.predict(far)
     with pytest.raises(DataError, match=r"no finite answer for node 'n\d+'"):
         model.embed(far)
+    with pytest.raises(DataError, match="no finite state for feature 'f"):
+        model.embed(far, of="features")
     with pytest.raises(DataError, match="no finite answer for node 'n0'"):
         model.explain(far, "n0")
     links = make_method("grafenne", task="links", width=4, epochs=3, scaling="none").fit(graph)

@@ -197,6 +197,8 @@ def test_wrong_arguments_are_named() -> None:
             Sampler(graph, 2, **{name: 0})  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="num_layers must be at least 1"):
         Sampler(graph, 0)
+    with pytest.raises(ParameterError, match="reach must not be negative"):
+        Sampler(graph, 2, reach=-1)
     with pytest.raises(ParameterError, match=r"dtype must be torch.float32 or torch.float64"):
         Sampler(graph, 2, dtype=torch.int32)
     sampler = Sampler(graph, 2)

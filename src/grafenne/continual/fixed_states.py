@@ -39,9 +39,12 @@ class FixedStates:
         network.eval()
         with torch.no_grad():
             self.states = encoder(graph).feature_states
-        reach = encoder.num_blocks - encoder.num_layers
         self._sampler = Sampler(
-            graph, encoder.num_layers, reach=reach, feature_edges=False, dtype=encoder.dtype
+            graph,
+            encoder.num_layers,
+            reach=encoder.reach_steps,
+            feature_edges=False,
+            dtype=encoder.dtype,
         )
 
     def sample(self, nodes: NDArray[np.int64]) -> Sample:

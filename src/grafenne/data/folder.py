@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +15,7 @@ from grafenne.data.assemble import REQUIRED, graph_from_tables
 from grafenne.data.atomic import atomic_folder
 from grafenne.data.columns import Table, names_column, object_column
 from grafenne.data.frames import graph_to_frames, read_part
-from grafenne.data.json_files import read_json
+from grafenne.data.json_files import read_description
 from grafenne.data.label_column import typed_labels
 from grafenne.data.mapped import ENDING, PARTS, open_mapped, write_mapped
 from grafenne.data.mapped_notes import is_mapped
@@ -171,14 +171,7 @@ def _notes_of(graph: FeatureGraph) -> Notes:
 def _read_notes(path: Path) -> Notes:
     if not path.exists():
         return Notes()
-    content: Any = read_json(path)
-    if not isinstance(content, Mapping) or content.get("format") != FORMAT:
-        raise DataError(f"The file {path} does not describe a graph.")
-    if content.get("version") != VERSION:
-        raise DataError(
-            f"The file {path} is of version {content.get('version')!r}, this package reads "
-            f"version {VERSION}."
-        )
+    content = read_description(path, FORMAT, VERSION, "a graph")
     allowed: dict[str, tuple[Any, ...]] = {
         "directed": (False, True),
         "node_type": (None, "text", "int"),

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from grafenne.errors import DataError
+from grafenne.errors import DataError, shown
 
 
 def read_json(path: Path) -> Any:
@@ -21,6 +21,26 @@ def read_json(path: Path) -> Any:
         raise DataError(f"Cannot read {path}: it does not exist.") from None
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"Cannot read {path} as JSON: {_reason(error)}.") from None
+
+
+def read_description(path: Path, format: str, version: int, what: str) -> dict[str, Any]:
+    """The JSON object by which a folder of ours tells what it is.
+
+    Args:
+        path: The file.
+        format: What its entry ``format`` must be.
+        version: The version that this package reads.
+        what: What it describes, for the messages.
+    """
+    content = read_json(path)
+    if not isinstance(content, dict) or content.get("format") != format:
+        raise DataError(f"The file {path} does not describe {what}.")
+    if content.get("version") != version:
+        raise DataError(
+            f"The file {path} is of version {shown(content.get('version'))}, this package reads "
+            f"version {version}."
+        )
+    return content
 
 
 def _reason(error: Exception) -> str:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from grafenne.data.json_files import read_json
+from grafenne.data.json_files import read_description, read_json
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError, shown
 
@@ -114,14 +114,7 @@ def read_notes(path: Path) -> MappedNotes:
     """The notes in a file, every entry checked."""
     if not path.exists():
         raise DataError(f"There is no mapped graph in {path.parent}: it has no {NOTES}.")
-    content: Any = read_json(path)
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise DataError(f"The file {path} does not describe a mapped graph.")
-    if content.get("version") != VERSION:
-        raise DataError(
-            f"The file {path} is of version {content.get('version')!r}, this package reads "
-            f"version {VERSION}."
-        )
+    content = read_description(path, FORMAT, VERSION, "a mapped graph")
     found: dict[str, Any] = {}
     for field in fields(MappedNotes):
         if field.name not in content or not _fits(field.name, content[field.name]):

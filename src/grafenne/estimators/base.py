@@ -21,7 +21,9 @@ from grafenne.allotrope import AllotropicGraph, to_allotropic
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.scaling import FeatureScaler
 from grafenne.data.vocabulary import Vocabulary
-from grafenne.errors import DataError, ModelFileError, NotFittedError, ParameterError
+from grafenne.errors import ModelFileError, NotFittedError, ParameterError
+from grafenne.estimators.checks import check_graph, check_outputs, check_states
+from grafenne.estimators.fitting import fitting_feature_dropout, fitting_reach
 from grafenne.nn.features import FeatureEmbedding, make_features
 from grafenne.nn.model import Encoded, Grafenne
 from grafenne.ops import RandomBits, set_random_bits
@@ -209,10 +211,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
             check_outputs(states.cpu(), graph, positions)
         elif of == "features":
             states = encoded.feature_states[-1][: graph.num_features]
-            finite = torch.isfinite(states).all(dim=1)
-            if not bool(finite.all()):
-                name = graph.features[int(finite.int().argmin())]
-                raise DataError(f"The model has no finite state for feature {name!r}.")
+            check_states(states, graph)
         else:
             raise ParameterError(f"of is 'nodes' or 'features', got {of!r}.")
         embeddings: NDArray[np.float32] = states.cpu().numpy()
@@ -352,50 +351,3 @@ class GrafenneEstimator(NetworkEstimator):
             feature_edges=self.feature_edges,
             seed=bits.generator(),
         )
-
-
-def fitting_reach(graph: AllotropicGraph) -> int:
-    """How far to reach for features when the user does not say.
-
-    Ten steps where nodes have fewer than four features on average, else none: see
-    :class:`~grafenne.nn.reach.Reach` for what it gains.
-    """
-    few = graph.incidence.num_entries < 4 * graph.num_nodes
-    return 10 if few and len(graph.adjacency) else 0
-
-
-def fitting_feature_dropout(graph: AllotropicGraph) -> float:
-    """The share of feature values to hide in training when the user does not say.
-
-    So much that about four features of an average node with any stay, at most 0.8. By validation
-    loss over three seeds, hiding 0.7 was better than 0.5 for the 18 and 32 words of a Cora or
-    CiteSeer paper, and worse for the 5 of an Actor page.
-    """
-    counts = graph.incidence.counts
-    mean = float(counts.sum()) / max(int((counts > 0).sum()), 1)
-    return min(max(1 - 4 / max(mean, 1e-9), 0.0), 0.8)
-
-
-def check_outputs(outputs: Tensor, graph: FeatureGraph, positions: Tensor) -> None:
-    """Raises where a network has no finite answer.
-
-    Args:
-        outputs: What it gave, ``[positions, …]``.
-        graph: The graph it was asked about.
-        positions: The nodes it was asked about.
-    """
-    finite = torch.isfinite(outputs)
-    if bool(finite.all()):
-        return
-    wrong = ~finite.view(len(finite), -1).all(dim=1)
-    node = graph.nodes[int(positions[wrong][0])]
-    raise DataError(
-        f"The model has no finite answer for node {node!r}: values or edge weights of extreme "
-        "size are within its reach."
-    )
-
-
-def check_graph(graph: object) -> None:
-    """Raises unless ``graph`` is a feature graph."""
-    if not isinstance(graph, FeatureGraph):
-        raise DataError(f"A FeatureGraph is needed, got {type(graph).__name__}.")

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.errors import DataError, ParameterError
-from grafenne.estimators.base import check_graph
+from grafenne.estimators.checks import check_graph
 from grafenne.estimators.node_estimator import GrafenneNodeEstimator, NodeEstimator
 from grafenne.tasks.classification import NodeClassification, classification_metrics
 from grafenne.training.label_features import LabelFeatures

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from grafenne.allotrope import AllotropicGraph, to_allotropic
 from grafenne.data.feature_graph import FeatureGraph
-from grafenne.estimators.base import check_outputs
+from grafenne.estimators.checks import check_outputs
 from grafenne.nn.block import whole_graph_blocks
 from grafenne.ops import Adjacency, SparsePattern
 

@@ -16,12 +16,8 @@ from typing_extensions import Self
 
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.errors import DataError, ParameterError, TrainingError, unknown_name
-from grafenne.estimators.base import (
-    GrafenneEstimator,
-    NetworkEstimator,
-    check_graph,
-    check_outputs,
-)
+from grafenne.estimators.base import GrafenneEstimator, NetworkEstimator
+from grafenne.estimators.checks import check_graph, check_outputs
 from grafenne.estimators.parameters import check_parameters
 from grafenne.ops import RandomBits
 from grafenne.tasks.links import EdgeSplit, link_metrics, split_edges

@@ -19,12 +19,8 @@ from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.split import Split, random_split
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError, TrainingError
-from grafenne.estimators.base import (
-    GrafenneEstimator,
-    NetworkEstimator,
-    check_graph,
-    check_outputs,
-)
+from grafenne.estimators.base import GrafenneEstimator, NetworkEstimator
+from grafenne.estimators.checks import check_graph, check_outputs
 from grafenne.estimators.explain import Explanation, explain_node
 from grafenne.estimators.parameters import check_parameters
 from grafenne.nn.features import FeatureEmbedding

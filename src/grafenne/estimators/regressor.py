@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from grafenne.data.feature_graph import FeatureGraph
-from grafenne.estimators.base import check_graph
+from grafenne.estimators.checks import check_graph
 from grafenne.estimators.node_estimator import GrafenneNodeEstimator
 from grafenne.tasks.regression import NodeRegression, numeric_labels, regression_metrics
 

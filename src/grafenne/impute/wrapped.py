@@ -16,7 +16,8 @@ from typing_extensions import Self
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.split import Split
 from grafenne.errors import DataError, ModelFileError, NotFittedError, ParameterError
-from grafenne.estimators.base import NetworkEstimator, check_graph
+from grafenne.estimators.base import NetworkEstimator
+from grafenne.estimators.checks import check_graph
 from grafenne.estimators.classifier import GrafenneClassifier
 from grafenne.estimators.explain import Explanation
 from grafenne.estimators.link_predictor import GrafenneLinkPredictor, NodePairs

@@ -105,10 +105,11 @@ class Grafenne(nn.Module):
     @property
     def num_blocks(self) -> int:
         """How many blocks a pass needs: one for each step of the reach, one for each layer."""
-        return self._steps + self.num_layers
+        return self.reach_steps + self.num_layers
 
     @property
-    def _steps(self) -> int:
+    def reach_steps(self) -> int:
+        """How many steps it reaches beyond its layers."""
         return 0 if self.reach is None else self.reach.steps
 
     @property
@@ -157,7 +158,7 @@ class Grafenne(nn.Module):
         heard = self._hear(blocks, features, keeps[0][0])
         nodes: Tensor | None = None
         parts: list[Tensor] = []
-        steps = zip(self.layers, blocks[self._steps :], keeps[self._steps :], strict=True)
+        steps = zip(self.layers, blocks[self.reach_steps :], keeps[self.reach_steps :], strict=True)
         for layer, block, (keep, back_keep) in steps:
             first = heard if nodes is None else None
             out = layer(block, nodes, states[-1], keep, back_keep, gathered=first)
@@ -187,7 +188,7 @@ class Grafenne(nn.Module):
         heard = self._hear(blocks, states[0], keeps[0])
         nodes: Tensor | None = None
         parts: list[Tensor] = []
-        for number, layer in enumerate(self.layers, start=self._steps):
+        for number, layer in enumerate(self.layers, start=self.reach_steps):
             without = replace(blocks[number], back_incidence=None, back_values=None)
             first = heard if nodes is None else None
             out = layer(without, nodes, states[number], keeps[number], gathered=first)
@@ -197,7 +198,7 @@ class Grafenne(nn.Module):
 
     def states_of_blocks(self, states: Sequence[Tensor]) -> list[Tensor]:
         """The features' states before each block, from those before each layer."""
-        return [states[0]] * self._steps + list(states)
+        return [states[0]] * self.reach_steps + list(states)
 
     def _hear(
         self, blocks: Sequence[Block], features: Tensor, keep: Tensor | None
@@ -207,7 +208,7 @@ class Grafenne(nn.Module):
             return None
         first: GrafenneLayer = self.layers[0]  # type: ignore[assignment]
         gathered = first.gather(blocks[0], None, features, keep)
-        result: Tensor = self.reach(blocks[: self._steps], gathered)
+        result: Tensor = self.reach(blocks[: self.reach_steps], gathered)
         return result
 
     def _joined(self, parts: list[Tensor]) -> Tensor:

@@ -136,11 +136,11 @@ class _Pass:
         self._phase_1(layer, None, features, out, nn.Identity())
         far.copy_(out)
         following = torch.empty_like(far)
+
+        def compute(adjacency: Adjacency, dense: Tensor, span: slice) -> Tensor:
+            return reach.step(adjacency, dense, out[span].to(self.device))
+
         for _ in range(reach.steps):
-
-            def compute(adjacency: Adjacency, dense: Tensor, span: slice) -> Tensor:
-                return reach.step(adjacency, dense, out[span].to(self.device))
-
             self._pass_on(far, following, compute)
             far, following = following, far
         for begin in range(0, len(out), self.rows):  # needs no other row: no need to share it out

@@ -75,6 +75,8 @@ class Sampler:
     ) -> None:
         if num_layers < 1:
             raise ParameterError(f"num_layers must be at least 1, got {num_layers}.")
+        if reach < 0:
+            raise ParameterError(f"reach must not be negative, got {reach}.")
         if dtype not in (torch.float32, torch.float64):
             raise ParameterError(f"dtype must be torch.float32 or torch.float64, got {dtype}.")
         self.graph, self.num_layers, self.dtype = graph, num_layers, dtype

@@ -172,12 +172,11 @@ def _kind(row: Mapping[str, Any], path: Path) -> str:
 
 
 def _identity(kind: str, row: Mapping[str, Any]) -> tuple[str, str, str, float, str, bool]:
-    p = row.get("p")
     return (
         kind,
         str(row.get("dataset", "")),
         str(row.get("method", "")),
-        float(p) if isinstance(p, float) or p in (0, 1) else 0.0,
+        _finite(row.get("p")) or 0.0,
         str(row.get("variant") or ""),
         bool(row.get("leaked")),
     )
@@ -236,14 +235,21 @@ def _check_texts(row: Mapping[str, Any], names: Iterable[str], where: str) -> No
 
 
 def _number(row: Mapping[str, Any], name: str, where: str) -> float:
-    found = row.get(name)
-    try:
-        number = math.nan if isinstance(found, bool | str) else float(found)  # type: ignore[arg-type]
-    except (TypeError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise DataError(f"{where}: {name!r} is a number, found {shown(found)}.")
+    number = _finite(row.get(name))
+    if number is None:
+        raise DataError(f"{where}: {name!r} is a number, found {shown(row.get(name))}.")
     return number
+
+
+def _finite(found: Any) -> float | None:
+    """A number as it may stand in JSON, if it is one that a computer can use."""
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return None
+    try:
+        number = float(found)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _optional(row: Mapping[str, Any], name: str, where: str) -> float | None:
