@@ -30,10 +30,12 @@ $(INSTALLED): pyproject.toml constraints.txt
 demo: $(INSTALLED)
 	$(BIN)/grafenne demo --out demo
 
-# The tests' graphs are tiny: more threads would only wait for each other.
+# The tests' graphs are tiny: more threads would only wait for each other, so each core has a worker
+# of its own. TESTS=tests/nn runs a part, TESTS="-n 0 ..." in one process.
+TESTS ?=
 test: export OMP_NUM_THREADS ?= 1
 test: $(INSTALLED)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal $(TESTS)
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

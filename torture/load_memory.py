@@ -6,6 +6,7 @@ import ctypes
 import gc
 import os
 import random
+import sys
 import warnings
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,9 @@ from typing import Any
 
 import numpy as np
 import torch
+
+PYTHON_BLOCK_BYTES = 64
+"""About the size of a small Python object; those have an allocator of their own."""
 
 
 def resident_mb() -> float:
@@ -24,6 +28,35 @@ def resident_mb() -> float:
         if line.startswith("VmRSS"):
             return int(line.split()[1]) * 1024 / 1e6
     raise RuntimeError("/proc/self/status does not tell VmRSS")
+
+
+class MallocInfo(ctypes.Structure):
+    """What glibc's ``mallinfo2`` answers with."""
+
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
+    ]
+
+
+def allocated_mb() -> float:
+    """Memory in 10^6 bytes that was asked for and not given back.
+
+    Unlike the resident memory it does not depend on where the allocator finds room among what the
+    process did before: what grows here is held by somebody.
+    """
+    gc.collect()
+    python = sys.getallocatedblocks() * PYTHON_BLOCK_BYTES
+    try:
+        ask = ctypes.CDLL(None).mallinfo2
+    except AttributeError:  # not glibc
+        return python / 1e6
+    ask.restype = MallocInfo
+    told = ask()
+    return (told.uordblks + told.hblkhd + python) / 1e6
 
 
 def living(*kinds: type) -> dict[str, int]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -29,6 +30,13 @@ def test_neighbouring_draws_are_independent() -> None:
     kept = RandomBits(4).keep(COUNT, 0.5)
     together = (kept[1:] & kept[:-1]).double().mean().item()
     assert abs(together - 0.25) < 2 * bound(0.25)
+
+
+def test_bytes_come_in_the_order_of_the_generator_however_many_are_asked_for() -> None:
+    bits, generator = RandomBits(5), np.random.Generator(np.random.SFC64(5))
+    for count in (8, 64, 7, 8, 3, 16, 12, 64, 1001, 8, 5, 6, 8):
+        expected = np.frombuffer(generator.bytes(count), dtype=np.uint8) >= 64
+        assert bits.keep(count, 0.25).numpy().tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("rate", [0.25, 0.5])

@@ -62,6 +62,20 @@ def test_operators(monkeypatch: pytest.MonkeyPatch, name: str, width: int) -> No
         torch.testing.assert_close(fast, plain)
 
 
+@pytest.mark.parametrize("width", [33, 64, 100])
+def test_long_rows_over_a_tall_matrix(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    """Such products are made in blocks of columns, the last of them narrower."""
+    generator = torch.Generator().manual_seed(0)
+    rows, columns, each = 20, 17_000, 150
+    indices = torch.randint(columns, (rows, each), generator=generator).sort(dim=1).values
+    pattern = SparsePattern(torch.arange(rows + 1) * each, indices.flatten(), columns)
+    entries, dense = draw(rows * each), draw(columns, width, seed=1)
+    fast, plain = both(
+        monkeypatch, lambda: sparse_product(pattern, entries, dense), [entries, dense]
+    )
+    torch.testing.assert_close(fast, plain)
+
+
 @pytest.mark.parametrize("name", PATTERNS)
 def test_raw_kernels(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     pattern = PATTERNS[name]

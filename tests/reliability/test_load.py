@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from grafenne import GrafenneClassifier
 from grafenne.estimators.persistence import load_estimator
 from torture.load import (
     COUNTED,
@@ -31,6 +32,22 @@ def test_predictions_leave_nothing_behind(tmp_path: Path) -> None:
     told = many_predictions("debian-mini", Settings(0, 0.2, tmp_path, said.append))
     assert (told["predictions"], told["nodes"]) == (20, 4285)
     assert len(said) == 1
+
+
+def test_a_prediction_that_keeps_something_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = []
+    predict = GrafenneClassifier.predict_proba
+
+    def leaking(self: GrafenneClassifier, *args: object) -> np.ndarray:
+        answer = predict(self, *args)
+        kept.append(answer.copy())
+        return answer
+
+    monkeypatch.setattr(GrafenneClassifier, "predict_proba", leaking)
+    with pytest.raises(RuntimeError, match="20 predictions took"):
+        many_predictions("debian-mini", Settings(0, 0.2, tmp_path, print))
 
 
 def test_a_stream_of_updates_leaves_only_its_new_names_and_a_line_each(tmp_path: Path) -> None:

@@ -6,10 +6,12 @@ random bits decide as well: rates are rounded to multiples of 1/256.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from grafenne.errors import ParameterError
@@ -28,8 +30,21 @@ class RandomBits:
 
     def keep(self, count: int, rate: float, device: torch.device | str = "cpu") -> Tensor:
         """``count`` booleans, each false with probability ``rate`` (in steps of 1/256)."""
-        drawn = np.frombuffer(self._generator.bytes(count), dtype=np.uint8)
-        return torch.from_numpy(drawn >= threshold(rate)).to(device)
+        return torch.from_numpy(self._bytes(count) >= threshold(rate)).to(device)
+
+    def weights(
+        self, count: int, rate: float, dtype: torch.dtype, device: torch.device | str = "cpu"
+    ) -> Tensor:
+        """The same as numbers: zero, or what keeps a sum as it was on average."""
+        out = torch.empty(count, dtype=dtype)
+        torch.ge(torch.from_numpy(self._bytes(count)), threshold(rate), out=out)
+        return out.to(device).mul_(256 / (256 - threshold(rate)))
+
+    def _bytes(self, count: int) -> NDArray[np.uint8]:
+        whole_words = count % 8 == 0 and not self._bits.state["has_uint32"]
+        if whole_words and sys.byteorder == "little":  # the same bytes, four times as fast
+            return self._bits.random_raw(count // 8).view(np.uint8)
+        return np.frombuffer(bytearray(self._generator.bytes(count)), dtype=np.uint8)
 
     def generator(self) -> np.random.Generator:
         """The underlying generator, for draws other than bits."""
@@ -78,14 +93,16 @@ class Dropout(nn.Module):
         """Weights for ``count`` elements, zero or ``scale``; ``None`` when nothing is dropped."""
         if not self.training or threshold(self.rate) == 0:
             return None
-        return self._source().keep(count, self.rate, device).to(dtype).mul_(self.scale)
+        return self._source().weights(count, self.rate, dtype, device)
 
     def forward(self, input: Tensor) -> Tensor:
         """Drops elements of ``input``."""
         if not self.training or threshold(self.rate) == 0:
             return input
-        keep = self._source().keep(input.numel(), self.rate, input.device).view(input.shape)
-        return input * keep.to(input.dtype).mul_(self.scale)
+        source = self._source()
+        return input * source.weights(input.numel(), self.rate, input.dtype, input.device).view(
+            input.shape
+        )
 
     def _source(self) -> RandomBits:
         if self.bits is None:
