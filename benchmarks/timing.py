@@ -12,6 +12,12 @@ from benchmarks.variants import Variant
 LEAST_SECONDS = 0.3
 MOST_RUNS = 50
 
+LEAST_RUNS = 8
+"""Training goes on for many steps; the first one pays for memory that the others take again."""
+
+MOST_SECONDS = 60.0
+"""A measurement of slow work may have fewer runs."""
+
 
 @dataclass(frozen=True)
 class Times:
@@ -43,6 +49,7 @@ def time_interleaved(
     *,
     reference: str = "ours",
     least_seconds: float = LEAST_SECONDS,
+    least_runs: int = LEAST_RUNS,
 ) -> dict[str, Times]:
     """Measures ours, another, ours, the next, and so on, ``repeats`` times.
 
@@ -52,8 +59,12 @@ def time_interleaved(
         repeats: Number of measurements of each variant; ours is measured beside each of them.
         reference: The name that ratios refer to.
         least_seconds: Quick work is repeated until a measurement lasts about this long.
+        least_runs: Slower work is repeated so often, if that takes less than a minute.
     """
-    counts = {name: _warm_up(variant, work, least_seconds) for name, variant in variants.items()}
+    counts = {
+        name: _warm_up(variant, work, least_seconds, least_runs)
+        for name, variant in variants.items()
+    }
 
     gc.collect()
     gc.freeze()  # what is there by now need not be searched again before each measurement
@@ -77,10 +88,11 @@ def time_interleaved(
     return {name: Times(seconds[name], ratios[name]) for name in variants}
 
 
-def _warm_up(variant: Variant, work: str, least_seconds: float) -> int:
+def _warm_up(variant: Variant, work: str, least_seconds: float, least_runs: int) -> int:
     """Builds what is built once, and tells how often to repeat the work in a measurement."""
-    first = variant.run(work, 1)
-    if first > 10 * least_seconds:
-        return 1
-    second = variant.run(work, 1)
-    return max(1, min(MOST_RUNS, round(least_seconds / max(second, 1e-9))))
+    seconds = variant.run(work, 1)
+    if seconds < MOST_SECONDS:
+        seconds = variant.run(work, 1)
+    enough = min(MOST_RUNS, round(least_seconds / max(seconds, 1e-9)))
+    affordable = int(MOST_SECONDS / max(seconds, 1e-9))
+    return max(1, enough, min(least_runs, affordable))

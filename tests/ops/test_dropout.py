@@ -48,6 +48,20 @@ def test_dropout_keeps_the_mean(rate: float) -> None:
     assert abs(dropped.mean().item() - 1) < bound(rate) / (1 - rate)
 
 
+@pytest.mark.parametrize("widths", [(3,), (3, 1, 4)])
+def test_matrices_side_by_side_are_dropped_as_if_they_were_joined(widths: tuple[int, ...]) -> None:
+    parts = [torch.randn(50, width, requires_grad=True) for width in widths]
+    direction = torch.randn(50, sum(widths))
+    found = []
+    for together in (True, False):
+        dropout = Dropout(0.3)
+        dropout.bits = RandomBits(1)
+        out = dropout.joined(parts) if together else dropout(torch.cat(parts, dim=1))
+        found.append([out, *torch.autograd.grad((out * direction).sum(), parts)])
+    assert all(torch.equal(one, other) for one, other in zip(*found, strict=True))
+    assert torch.equal(Dropout(0.3).eval().joined(parts), torch.cat(parts, dim=1))
+
+
 def test_evaluation_is_the_identity() -> None:
     dropout = Dropout(0.5).eval()
     states = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))

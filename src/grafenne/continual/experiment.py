@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -118,7 +119,7 @@ def run_cell(
         config: ``classifier``, its settings, and further arguments of :func:`continual_run`.
         root: The folder with the data.
     """
-    more = dict(config)
+    more, begin = dict(config), time.perf_counter()
     rows = continual_run(
         keys["dataset"],
         keys["strategy"],
@@ -128,4 +129,5 @@ def run_cell(
         **more,
     )
     place = next(place for place, row in enumerate(rows) if row["metric"] == "average")
-    return {**rows.pop(place), "rows": rows}
+    spent = round(time.perf_counter() - begin, 2)
+    return {**rows.pop(place), "run_seconds": spent, "rows": rows}

@@ -241,7 +241,7 @@ def run_cell(
     Returns:
         That row, and in ``rows`` all others.
     """
-    more = dict(config)
+    more, begin = dict(config), time.perf_counter()
     rows = inductive_run(
         keys["dataset"],
         keys["method"],
@@ -250,7 +250,8 @@ def run_cell(
         root=root,
         **more,
     )
-    return {**rows.pop(0), "rows": rows}
+    spent = round(time.perf_counter() - begin, 2)
+    return {**rows.pop(0), "run_seconds": spent, "rows": rows}
 
 
 def _forget(graph: FeatureGraph, hidden: NDArray[np.int64]) -> FeatureGraph:

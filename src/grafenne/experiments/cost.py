@@ -12,6 +12,8 @@ SIZES = {
     "citeseer": (3_327, 3_703, 105_165),
     "actor": (7_600, 932, 41_009),
     "physics": (34_493, 8_415, 1_137_311),
+    "debian-mini": (4_285, 3_043, 61_000),
+    "debian": (65_000, 24_000, 970_000),
 }
 """Nodes, features and values, so that an estimate need not read the data."""
 
@@ -25,6 +27,9 @@ PER_NODE_AND_VALUE = {
 }
 """Seconds of an epoch for each node and each value, at width 64 on one thread; measured."""
 
+FITS = {"retrain": 10.0, "warm-start": 4.0}
+"""How many times the training of a model a run over a stream takes, where that is not 1.5."""
+
 USUAL_EPOCHS = 80
 """Which epoch is usually the best one; training goes on for its patience after that."""
 
@@ -33,12 +38,16 @@ class CostModel:
     """Expected seconds of a run.
 
     Args:
-        rows: Lines of results; those with ``seconds`` and ``epochs`` tell.
+        rows: Lines of results; those with ``seconds`` and ``epochs``, or of streams with
+            ``run_seconds``, tell.
     """
 
     def __init__(self, rows: Iterable[Mapping[str, Any]] = ()) -> None:
         self._seen: dict[tuple[Any, ...], list[float]] = {}
+        self._whole: dict[tuple[Any, ...], list[float]] = {}
         for row in rows:
+            if row.get("run_seconds"):
+                self._whole.setdefault(_of_stream(row), []).append(row["run_seconds"])
             seconds, epochs = row.get("seconds"), row.get("epochs")
             if seconds and epochs and not row.get("error"):
                 key = (row.get("dataset"), row.get("method"), row.get("p"), _of_links(row))
@@ -46,6 +55,9 @@ class CostModel:
 
     def seconds(self, cell: Cell, config: Mapping[str, Any]) -> float:
         """Expected time of one run, or of one trial, of a cell."""
+        if "classifier" in config:
+            whole = self._whole.get(_of_stream({"experiment": cell.experiment, **cell.keys}))
+            return sum(whole) / len(whole) if whole else _stream_seconds(cell, config)
         if "settings" not in config:
             return 1.0
         allowed = config["settings"]
@@ -55,6 +67,20 @@ class CostModel:
         if seen:
             return float(epochs * sum(seen) / len(seen))
         return float(1.0 + epochs * seconds_per_epoch(cell, config))
+
+
+def _of_stream(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(row.get(name) for name in ("experiment", "dataset", "method", "strategy"))
+
+
+def _stream_seconds(cell: Cell, config: Mapping[str, Any]) -> float:
+    """A model's training, once or again at each step."""
+    allowed = config["classifier"]
+    epochs = min(allowed["epochs"], USUAL_EPOCHS + allowed["patience"])
+    nodes, _, values = SIZES[cell.dataset]
+    per_node, per_value = PER_NODE_AND_VALUE["Grafenne"]
+    fits = 3.0 if cell.experiment == "inductive" else FITS.get(cell.extra["strategy"], 1.5)
+    return float(fits * epochs * (per_node * nodes + per_value * values))
 
 
 def _of_links(row: Mapping[str, Any]) -> bool:

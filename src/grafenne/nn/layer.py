@@ -12,7 +12,7 @@ from grafenne.nn.block import Block
 from grafenne.nn.feature_to_node import FeatureToNode
 from grafenne.nn.node_to_feature import NodeToFeature
 from grafenne.nn.node_to_node import NodeToNode
-from grafenne.ops import Dropout
+from grafenne.ops import Dropout, first_rows
 
 NORMALISATIONS = ("layer", "batch", "none")
 
@@ -101,7 +101,7 @@ class GrafenneLayer(nn.Module):
             back_keep: The same for phase 3.
             gathered: The result of phase 1, if it is known already, ``[nodes in, width]``.
         """
-        features = features[: block.incidence.num_columns]
+        features = first_rows(features, block.incidence.num_columns)
         if gathered is None:
             gathered = self.gather(block, nodes, features, keep)
         gathered = self.settle(gathered)
@@ -131,8 +131,8 @@ class GrafenneLayer(nn.Module):
     ) -> Tensor:
         """Phase 1 alone, before its normalisation; arguments as in :meth:`forward`."""
         incidence = block.incidence
-        own = None if nodes is None else nodes[: incidence.num_rows]
-        senders = features[: incidence.num_columns]
+        own = None if nodes is None else first_rows(nodes, incidence.num_rows)
+        senders = first_rows(features, incidence.num_columns)
         result: Tensor = self.feature_to_node(incidence, block.values, senders, own, keep)
         return result
 

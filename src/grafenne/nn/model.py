@@ -16,7 +16,7 @@ from grafenne.nn.block import Block, Keeps, kept_blocks
 from grafenne.nn.features import FeatureEmbedding
 from grafenne.nn.layer import GrafenneLayer
 from grafenne.nn.reach import Reach
-from grafenne.ops import Dropout
+from grafenne.ops import Dropout, first_rows
 
 
 class Encoded(NamedTuple):
@@ -166,7 +166,7 @@ class Grafenne(nn.Module):
             nodes = out.nodes
             if out.features is not None:
                 states.append(out.features)
-        return Encoded(self.dropout(self._joined(parts)), states)
+        return Encoded(self.dropout.joined(self._answering(parts)), states)
 
     def encode_fixed(
         self,
@@ -194,7 +194,7 @@ class Grafenne(nn.Module):
             out = layer(without, nodes, states[number], keeps[number], gathered=first)
             parts += [out.nodes] if parts else [out.gathered, out.nodes]
             nodes = out.nodes
-        return self._joined(parts)
+        return torch.cat(self._answering(parts), dim=1)
 
     def states_of_blocks(self, states: Sequence[Tensor]) -> list[Tensor]:
         """The features' states before each block, from those before each layer."""
@@ -211,8 +211,6 @@ class Grafenne(nn.Module):
         result: Tensor = self.reach(blocks[: self.reach_steps], gathered)
         return result
 
-    def _joined(self, parts: list[Tensor]) -> Tensor:
+    def _answering(self, parts: list[Tensor]) -> list[Tensor]:
         """What the embedding is made of, for the nodes that the last layer answers for."""
-        if not self.skip:
-            return parts[-1]
-        return torch.cat([part[: len(parts[-1])] for part in parts], dim=1)
+        return [first_rows(part, len(parts[-1])) for part in parts] if self.skip else parts[-1:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from grafenne.nn.phase import FeaturePhase
-from grafenne.ops import Adjacency, SparsePattern, sparse_product
+from grafenne.ops import Adjacency, SparsePattern, first_rows, sparse_product
 
 
 class NodeToFeature(FeaturePhase):
@@ -75,7 +75,7 @@ class NodeToFeature(FeaturePhase):
         Returns:
             States of the features, ``[num_features, width]``.
         """
-        states = self.send(incidence, values, nodes, features[: incidence.num_rows], keep)
+        states = self.send(incidence, values, nodes, first_rows(features, incidence.num_rows), keep)
         if self.neighbour is None or feature_adjacency is None:
             return states
         mean = feature_adjacency.mean_weights(features.dtype)

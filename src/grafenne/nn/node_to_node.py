@@ -14,6 +14,7 @@ from grafenne.nn.attention import LEAK
 from grafenne.ops import (
     Adjacency,
     attention_product,
+    first_rows,
     gather_columns,
     gather_rows,
     sparse_product,
@@ -44,7 +45,7 @@ class SageConvolution(nn.Module):
             gathered = sparse_product(pattern, mean, self.neighbour(nodes))
         else:
             gathered = self.neighbour(sparse_product(pattern, mean, nodes))
-        result: Tensor = self.own(nodes[: pattern.num_rows]) + gathered
+        result: Tensor = self.own(first_rows(nodes, pattern.num_rows)) + gathered
         return result
 
 
@@ -71,7 +72,7 @@ class GcnConvolution(nn.Module):
         scale = torch.where(degrees > 0, degrees.clamp(min=1e-12).rsqrt(), 0).unsqueeze(1)
         scaled = nodes * scale
         total = sparse_product(pattern, adjacency.edge_weights(nodes.dtype), scaled)
-        total = (total + scaled[: pattern.num_rows]) * scale[: pattern.num_rows]
+        total = (total + first_rows(scaled, pattern.num_rows)) * scale[: pattern.num_rows]
         result: Tensor = self.linear(total)
         return result
 
@@ -94,7 +95,7 @@ class GinConvolution(nn.Module):
     def forward(self, adjacency: Adjacency, nodes: Tensor) -> Tensor:
         """``[num_nodes, in_width] -> [num_nodes, width]``."""
         total = sparse_product(adjacency.pattern, adjacency.edge_weights(nodes.dtype), nodes)
-        total = total + (1 + self.epsilon) * nodes[: adjacency.pattern.num_rows]
+        total = total + (1 + self.epsilon) * first_rows(nodes, adjacency.pattern.num_rows)
         result: Tensor = self.output(functional.relu(self.hidden(total)))
         return result
 
@@ -115,7 +116,9 @@ class GraphConvolution(nn.Module):
     def forward(self, adjacency: Adjacency, nodes: Tensor) -> Tensor:
         """``[num_nodes, in_width] -> [num_nodes, width]``."""
         gathered = sparse_product(adjacency.pattern, adjacency.edge_weights(nodes.dtype), nodes)
-        result: Tensor = self.own(nodes[: adjacency.pattern.num_rows]) + self.neighbour(gathered)
+        result: Tensor = self.own(first_rows(nodes, adjacency.pattern.num_rows)) + self.neighbour(
+            gathered
+        )
         return result
 
 
@@ -156,7 +159,7 @@ class GatConvolution(nn.Module):
         for head in range(self.heads):
             state = states[:, head].contiguous()
             scores = gather_columns(looped, state @ self.sender[head])
-            received = state[: looped.num_rows] @ self.receiver[head]
+            received = first_rows(state, looped.num_rows) @ self.receiver[head]
             scores = functional.leaky_relu(scores + gather_rows(looped, received), LEAK)
             outputs.append(attention_product(looped, scores, state, keep=keep))
         return torch.cat(outputs, dim=1) + self.bias
@@ -191,7 +194,7 @@ class PygConvolution(nn.Module):
         if weights is not None and self.takes_weights:
             more["edge_weight"] = weights.to(nodes.dtype)
         result: Tensor = self.layer(nodes, edges, **more)
-        return result[: adjacency.pattern.num_rows]
+        return first_rows(result, adjacency.pattern.num_rows)
 
 
 def _probe(layer: nn.Module, in_width: int) -> Tensor:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from grafenne.errors import ParameterError
 from grafenne.nn.block import Block
-from grafenne.ops import Adjacency, sparse_product
+from grafenne.ops import Adjacency, first_rows, sparse_product
 
 RESTART = 0.1
 """Share of a node's own message in each step; the value of the paper on APPNP."""
@@ -64,14 +64,14 @@ class Reach(nn.Module):
         far = gathered
         for block in blocks:
             far = self.step(block.adjacency, far, gathered)
-        return self.join(gathered[: len(far)], far)
+        return self.join(first_rows(gathered, len(far)), far)
 
     @staticmethod
     def step(adjacency: Adjacency, far: Tensor, gathered: Tensor) -> Tensor:
         """One step from the adjacency's senders to its receivers."""
         pattern = adjacency.pattern
         mean = sparse_product(pattern, adjacency.mean_weights(far.dtype), far)
-        return torch.lerp(mean, gathered[: pattern.num_rows], RESTART)
+        return torch.lerp(mean, first_rows(gathered, pattern.num_rows), RESTART)
 
     def join(self, gathered: Tensor, far: Tensor) -> Tensor:
         """A node's own message and what came from afar."""

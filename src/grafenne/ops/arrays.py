@@ -30,6 +30,11 @@ def shared_tensor(array: NDArray[Any], *, aligned: bool = False) -> Tensor:
     return tensor
 
 
+def first_rows(tensor: Tensor, count: int) -> Tensor:
+    """The first ``count`` rows; all of them without a slice, whose gradient would be a copy."""
+    return tensor if len(tensor) == count else tensor[:count]
+
+
 def moved(tensor: Tensor, device: torch.device | str) -> Tensor:
     """The tensor on another device; Apple's has no 64-bit fractions, so they become 32 bits."""
     if torch.device(device).type == "mps" and tensor.dtype == torch.float64:

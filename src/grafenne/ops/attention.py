@@ -77,7 +77,30 @@ def column_attention_product(
     # Two products: beside 64 columns a 65th would make the kernel leave its fast path (3.5 times).
     total = sparse_product(pattern, keep, scale)
     sums = sparse_product(pattern, keep, dense * scale)
-    return sums / torch.where(total > 0, total, torch.ones_like(total))
+    total = torch.where(total > 0, total, torch.ones_like(total))
+    result: Tensor = _RowQuotient.apply(sums, total)  # type: ignore[no-untyped-call]
+    return result
+
+
+class _RowQuotient(torch.autograd.Function):
+    """``sums / total`` with one number per row below; its gradient takes two passes, not five."""
+
+    @staticmethod
+    def forward(sums: Tensor, total: Tensor) -> Tensor:
+        return sums / total
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_backward(inputs[1], output)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None]:
+        total, output = ctx.saved_tensors
+        for_sums = grads[0] / total
+        for_total = None
+        if ctx.needs_input_grad[1]:
+            for_total = -(for_sums * output).sum(dim=1, keepdim=True)
+        return for_sums, for_total
 
 
 class _AttentionProduct(torch.autograd.Function):

@@ -7,6 +7,7 @@ random bits decide as well: rates are rounded to multiples of 1/256.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -104,11 +105,57 @@ class Dropout(nn.Module):
             input.shape
         )
 
+    def joined(self, parts: Sequence[Tensor]) -> Tensor:
+        """Drops elements of matrices that are set side by side, ``[rows, sum of the widths]``.
+
+        The same as dropping after joining, with fewer passes over the memory.
+        """
+        if not self.training or threshold(self.rate) == 0 or len(parts) == 1:
+            return self.forward(torch.cat(tuple(parts), dim=1) if len(parts) > 1 else parts[0])
+        like, width = parts[0], sum(part.shape[1] for part in parts)
+        count = len(like) * width
+        weights = self._source().weights(count, self.rate, like.dtype, like.device)
+        result: Tensor = _JoinedProduct.apply(  # type: ignore[no-untyped-call]
+            weights.view(len(like), width), *parts
+        )
+        return result
+
     def _source(self) -> RandomBits:
         if self.bits is None:
             # Used on its own, outside a training loop: follow torch's seed.
             self.bits = RandomBits(int(torch.randint(2**62, ()).item()))
         return self.bits
+
+
+class _JoinedProduct(torch.autograd.Function):
+    """Parts side by side, times constant weights."""
+
+    @staticmethod
+    def forward(ctx: Any, weights: Tensor, *parts: Tensor) -> Tensor:
+        ctx.widths = [part.shape[1] for part in parts]
+        ctx.save_for_backward(weights)
+        out = torch.empty_like(weights)
+        for part, weight, place in zip(
+            parts,
+            torch.split(weights, ctx.widths, dim=1),
+            torch.split(out, ctx.widths, dim=1),
+            strict=True,
+        ):
+            torch.mul(part, weight, out=place)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (weights,) = ctx.saved_tensors
+        pairs = zip(
+            torch.split(grads[0], ctx.widths, dim=1),
+            torch.split(weights, ctx.widths, dim=1),
+            strict=True,
+        )
+        return None, *(
+            gradient * weight if needed else None
+            for needed, (gradient, weight) in zip(ctx.needs_input_grad[1:], pairs, strict=True)
+        )
 
 
 def hashed_keep(places: Tensor, rate: float, seed: int) -> Tensor:

@@ -1,0 +1,43 @@
+"""What an experiment will take is told before it starts; streams count their updates."""
+
+from __future__ import annotations
+
+import pytest
+
+from grafenne.experiments.cells import Cell
+from grafenne.experiments.cost import CostModel
+from grafenne.experiments.registry import get_experiment
+
+
+def stream_cell(strategy: str, dataset: str = "cora") -> Cell:
+    for cell in get_experiment("continual").cells:
+        if (cell.dataset, cell.extra["strategy"]) == (dataset, strategy):
+            return cell
+    raise LookupError(strategy)
+
+
+def expected(model: CostModel, cell: Cell) -> float:
+    told = get_experiment(cell.experiment)
+    return model.seconds(cell, told.configuration(cell, None, None))
+
+
+def test_training_again_at_each_step_costs_a_training_each() -> None:
+    model = CostModel()
+    once, again = expected(model, stream_cell("ewc")), expected(model, stream_cell("retrain"))
+    assert once > 5
+    assert again > 5 * once
+    assert expected(model, stream_cell("ewc", "debian")) > 10 * once
+
+
+def test_what_a_stream_took_tells_what_it_will_take() -> None:
+    row = {"experiment": "continual", "dataset": "cora", "method": "grafenne", "strategy": "ewc"}
+    model = CostModel([{**row, "run_seconds": 40.0}, {**row, "run_seconds": 60.0}])
+    assert expected(model, stream_cell("ewc")) == pytest.approx(50)
+    assert expected(model, stream_cell("retrain")) != pytest.approx(50)
+
+
+def test_every_stream_and_every_unseen_feature_has_an_estimate() -> None:
+    model = CostModel()
+    for name in ("continual", "inductive"):
+        for cell in get_experiment(name).cells:
+            assert expected(model, cell) > 1
