@@ -75,11 +75,19 @@ def _cells(row: Mapping[str, Any], ours: Mapping[str, Any]) -> list[str]:
         width,
         "" if ours["median_seconds"] is None else seconds_text(ours["median_seconds"]),
         row["note"] if alone else BESIDE[row["variant"]],
-        "" if alone or row["ratio_to_ours"] is None else f"{row['ratio_to_ours']:.2g}",
+        _time_ratio(row, alone),
         "" if alone or row["memory_ratio"] is None else f"{row['memory_ratio']:.2g}",
         row["target"],
         met,
     ]
+
+
+def _time_ratio(row: Mapping[str, Any], alone: bool) -> str:
+    if alone:
+        return ""
+    if row["ratio_to_ours"] is None:  # it was not run, and the note says why
+        return str(row["note"])
+    return f"{row['ratio_to_ours']:.2g}"
 
 
 def _line(cells: Iterable[str]) -> str:
