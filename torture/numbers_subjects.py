@@ -75,6 +75,8 @@ GRAFENNE_SETTINGS: tuple[dict[str, Any], ...] = (
     {"clip_norm": None},
     {"schedule": "cosine"},
     {"direction": "in"},
+    {"direct": True},
+    {"direct": True, "normalisation": "none", "scaling": "none"},
 )
 CLASSIFIER_SETTINGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("grafenne", {"class_weight": "balanced"}),

@@ -48,7 +48,8 @@ def random_graph(
 
 def make_model(graph: AllotropicGraph, dtype: torch.dtype = torch.float64, **more: Any) -> Grafenne:
     torch.manual_seed(0)
-    model = Grafenne(LearnedFeatures(graph.features, 8), width=8, **more).to(dtype).eval()
+    features = LearnedFeatures(graph.features, 8, evidence=more.pop("evidence", False))
+    model = Grafenne(features, width=8, **more).to(dtype).eval()
     with torch.no_grad():  # attention scores start at zero, which would hide mistakes in them
         for parameter in model.parameters():
             parameter += 0.3 * torch.randn_like(parameter)
@@ -71,4 +72,6 @@ CASES = [
     {"skip": False},
     {"reach": 2},
     {"reach": 1, "num_layers": 1, "skip": False},
+    {"evidence": True},
+    {"evidence": True, "reach": 2, "num_layers": 1, "backbone": "gat"},
 ]

@@ -36,6 +36,8 @@ def model_digest(estimator: NetworkEstimator) -> str:
     told += [estimator.scaler_.to_dict(), [str(name) for name in estimator.feature_names_in_]]
     if getattr(estimator, "reach_", 0):
         told.append(estimator.reach_)
+    if getattr(estimator, "direct_", False):
+        told.append("direct")
     content.update(repr(told).encode("utf-8", "surrogatepass"))
     for name, tensor in sorted(estimator.network_.state_dict().items()):
         array = tensor.detach().cpu().contiguous().numpy()

@@ -23,7 +23,8 @@ from grafenne.data.scaling import FeatureScaler
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import ModelFileError, NotFittedError, ParameterError
 from grafenne.estimators.checks import check_graph, check_outputs, check_states
-from grafenne.estimators.fitting import fitting_feature_dropout, fitting_reach
+from grafenne.estimators.fitting import fitting_feature_dropout, fitting_reach, holds_records
+from grafenne.nn.evidence import parted
 from grafenne.nn.features import FeatureEmbedding, make_features
 from grafenne.nn.model import Encoded, Grafenne
 from grafenne.ops import RandomBits, set_random_bits
@@ -210,7 +211,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
             states = encoded.nodes[positions]
             check_outputs(states.cpu(), graph, positions)
         elif of == "features":
-            states = encoded.feature_states[-1][: graph.num_features]
+            states, _ = parted(encoded.feature_states[-1][: graph.num_features], self.width)
             check_states(states, graph)
         else:
             raise ParameterError(f"of is 'nodes' or 'features', got {of!r}.")
@@ -286,6 +287,7 @@ class GrafenneEstimator(NetworkEstimator):
     normalisation: str = "layer"
     skip: bool = True
     reach: int | None = None
+    direct: bool | None = False
     feature_dropout: float | None = None
     feature_edges: bool = True
     batch_size: int | None = None
@@ -294,12 +296,13 @@ class GrafenneEstimator(NetworkEstimator):
     nodes_per_feature: Any = None
 
     def _build_network(self, graph: AllotropicGraph) -> nn.Module:
+        self.direct_ = self._fitting_direct(graph) if self.direct is None else self.direct
         features = self._make_features(self.features, graph.features)
         links = self.feature_edges and len(graph.feature_adjacency) > 0
         self.reach_ = self._fitting_reach(graph) if self.reach is None else self.reach
         encoder = self._encoder(features, links)
         if self.feature_dropout is None:
-            encoder.feature_dropout.rate = fitting_feature_dropout(graph)
+            encoder.feature_dropout.rate = fitting_feature_dropout(graph, direct=self.direct_)
         return self._make_network(encoder)
 
     def _rebuild_network(self, kind: Any, names: Vocabulary, feature_edges: bool) -> nn.Module:
@@ -310,7 +313,7 @@ class GrafenneEstimator(NetworkEstimator):
         """Φ for a graph with these features."""
         # The user's own layers are parameters: training must not change them.
         own = deepcopy(kind) if isinstance(kind, FeatureEmbedding) else kind
-        made = make_features(own, names, self.width)
+        made = make_features(own, names, self.width, evidence=self.direct_)
         if made.width != self.width:
             raise ParameterError(
                 f"features gives states of width {made.width}, but width is {self.width}."
@@ -333,6 +336,10 @@ class GrafenneEstimator(NetworkEstimator):
             feature_dropout=self.feature_dropout or 0.0,
             feature_edges=feature_edges,
         )
+
+    def _fitting_direct(self, graph: AllotropicGraph) -> bool:
+        learned = isinstance(self.features, str) and self.features == "learned"
+        return learned and self.mode == "value" and holds_records(graph.features)
 
     def _fitting_reach(self, graph: AllotropicGraph) -> int:
         # Within ten steps there is everything: a sample would be the whole graph.

@@ -119,6 +119,10 @@ class GrafenneClassifier(NodeClassifier, GrafenneNodeEstimator):
         reach: From how many edges away a node hears the features of others in its first phase 1,
             beside what the layers bring. ``None`` for 10 where nodes have fewer than four
             features on average (none when training in batches), else 0.
+        direct: Whether each feature also has two vectors that are simply added up, for the nodes
+            that have it and for their neighbours (:func:`~grafenne.nn.evidence.direct_evidence`);
+            for ``learned`` features. ``None`` to do so where features are fields of records: most
+            names begin with a kind (``maintainer:…``, ``priority=…``), and there are several.
         dropout: Share of hidden values dropped in training.
         feature_dropout: Share of feature values hidden in training, which prepares for nodes
             with few of them; by default so many that an average node keeps about four.

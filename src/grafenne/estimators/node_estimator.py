@@ -157,6 +157,7 @@ class NodeEstimator(NetworkEstimator):
 class GrafenneNodeEstimator(NodeEstimator, GrafenneEstimator):
     """Base of the GRAFENNE estimators that answer for nodes."""
 
+    direct: bool | None = None
     kind_dropout: float = 0.0
     node_dropout: float = 0.0
 

@@ -52,6 +52,7 @@ def check_parameters(estimator: NetworkEstimator) -> None:
         raise ParameterError(
             f"reach must be a whole number from 0 to 1000, got {settings['reach']!r}."
         )
+    _check_direct(settings)
     for name in _present(SHARES, settings):
         value = settings[name]
         if name == "feature_dropout" and value is None:
@@ -84,6 +85,14 @@ def is_reach(value: Any) -> bool:
     return value is None or (
         isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) <= 1000
     )
+
+
+def _check_direct(settings: Mapping[str, Any]) -> None:
+    direct, features = settings.get("direct"), settings.get("features")
+    if direct is not None and not isinstance(direct, bool):
+        raise ParameterError(f"direct is True, False or None, got {direct!r}.")
+    if direct and not (isinstance(features, str) and features == "learned"):
+        raise ParameterError("direct is for features='learned', where each has vectors of its own.")
 
 
 def check_device(device: Any) -> None:

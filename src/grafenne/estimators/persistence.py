@@ -131,6 +131,7 @@ def _describe(estimator: NetworkEstimator) -> tuple[dict[str, Any], dict[str, Te
         "scaler": estimator.scaler_.to_dict(),
         "feature_dropout": estimator.network_.encoder.feature_dropout.rate,
         "reach": getattr(estimator, "reach_", 0),
+        "direct": getattr(estimator, "direct_", False),
         "feature_edges": any("neighbour" in name and "node_to_feature" in name for name in tensors),
         "history": estimator.history_.to_dict(),
         "digest": model_digest(estimator),

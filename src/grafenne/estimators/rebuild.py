@@ -71,6 +71,7 @@ def rebuild_estimator(about: dict[str, Any], folder: Path, overrides: dict[str, 
         estimator.backbone = _backbone(estimator.backbone, folder)
     if "reach" in known:
         estimator.reach_ = _read_reach(about, folder)
+        estimator.direct_ = _read_direct(about, folder)
     header, memory = read_header(folder), read_memory(folder)
     check_memory(memory, header, folder)
     estimator.scaler_ = FeatureScaler.from_dict(about["scaler"])
@@ -111,6 +112,13 @@ def _read_reach(about: dict[str, Any], folder: Path) -> int:
     if not is_reach(reach) or reach is None:
         raise ModelFileError(f"{folder / ABOUT} has a reach that is no number of steps.")
     return int(reach)
+
+
+def _read_direct(about: dict[str, Any], folder: Path) -> bool:
+    direct = about.get("direct", False)
+    if not isinstance(direct, bool):
+        raise ModelFileError(f"{folder / ABOUT} has a 'direct' that is neither true nor false.")
+    return direct
 
 
 def _check_digest(estimator: Any, about: dict[str, Any], known: set[str], folder: Path) -> None:

@@ -49,30 +49,39 @@ class LearnedFeatures(FeatureEmbedding):
     Args:
         names: The known features.
         width: Width of the vectors.
+        evidence: Whether each feature has two more vectors, which the first layer adds up; see
+            :func:`~grafenne.nn.evidence.direct_evidence`. They come after the others in a row.
     """
 
-    def __init__(self, names: Iterable[str], width: int) -> None:
+    def __init__(self, names: Iterable[str], width: int, *, evidence: bool = False) -> None:
         super().__init__(width)
         self.names = names if isinstance(names, Vocabulary) else Vocabulary(names, kind="feature")
-        self.weight = nn.Parameter(torch.empty(len(self.names), width))
+        columns = 3 * width if evidence else width
+        self.weight = nn.Parameter(torch.empty(len(self.names), columns))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws new vectors, of unit scale: the norms that follow train best so."""
-        nn.init.normal_(self.weight)
+        """Draws new vectors: states of unit scale, as the norms that follow train best so.
+
+        Evidence starts as the weights of a linear layer over all features would.
+        """
+        with torch.no_grad():
+            self.weight[:, : self.width].normal_()
+            bound = max(len(self.names), 1) ** -0.5
+            self.weight[:, self.width :].uniform_(-bound, bound)
 
     def extra_repr(self) -> str:
         """Shown in the module's ``repr``."""
         return f"{len(self.names)} features, width={self.width}"
 
     def forward(self, graph: AllotropicGraph) -> Tensor:
-        """The starting states, ``[num_features, width]``."""
+        """The starting states, ``[num_features, width]``, with evidence beside them if any."""
         if graph.features == self.names:
             return self.weight
         place = torch.from_numpy(self.names.find(graph.features)).to(self.weight.device)
         known = place >= 0
         if not len(self.names):
-            return self.weight.new_zeros(len(place), self.width)
+            return self.weight.new_zeros(len(place), self.weight.shape[1])
         states = self.weight[place.clamp(min=0)]
         if bool(known.all()):
             return states
@@ -244,7 +253,9 @@ def _mean_vector(source: Mapping[str, Any], width: int) -> NDArray[np.float64]:
     return total / max(len(source), 1)
 
 
-def make_features(kind: Any, names: Vocabulary, width: int) -> FeatureEmbedding:
+def make_features(
+    kind: Any, names: Vocabulary, width: int, *, evidence: bool = False
+) -> FeatureEmbedding:
     """The Φ of that kind: a name, or the user's own mapping, tensor or callable.
 
     Args:
@@ -252,12 +263,13 @@ def make_features(kind: Any, names: Vocabulary, width: int) -> FeatureEmbedding:
             callable (see :class:`GivenFeatures`), or an array with a row per feature.
         names: The features of the training graph.
         width: Width of the states.
+        evidence: Whether ``learned`` features also have vectors of evidence.
     """
     if isinstance(kind, FeatureEmbedding):
         return kind
     if isinstance(kind, str):
         if kind == "learned":
-            return LearnedFeatures(names, width)
+            return LearnedFeatures(names, width, evidence=evidence)
         if kind == "name":
             return NameFeatures(width)
         if kind == "structural":

@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from grafenne.errors import unknown_name
 from grafenne.nn.block import Block
+from grafenne.nn.evidence import direct_evidence, parted
 from grafenne.nn.feature_to_node import FeatureToNode
 from grafenne.nn.node_to_feature import NodeToFeature
 from grafenne.nn.node_to_node import NodeToNode
@@ -62,6 +63,7 @@ class GrafenneLayer(nn.Module):
         feature_edges: bool = False,
     ) -> None:
         super().__init__()
+        self.width = width
         common: dict[str, Any] = {"heads": heads, "mode": mode, "aggregation": aggregation}
         self.feature_to_node = FeatureToNode(width, 0 if first else width, width, **common)
         self.node_to_node = NodeToNode(width, width, backbone=backbone, heads=heads)
@@ -96,7 +98,8 @@ class GrafenneLayer(nn.Module):
         Args:
             block: What the layer sees of the graph.
             nodes: States before, ``[at least nodes in, width]``, ``None`` for zero.
-            features: States before, ``[at least features in, width]``.
+            features: States before, ``[at least features in, width]``; in a first layer perhaps
+                with evidence beside them, ``[at least features in, 3 width]``.
             keep: 0 for feature edges of phase 1 to leave out, 1 for the others.
             back_keep: The same for phase 3.
             gathered: The result of phase 1, if it is known already, ``[nodes in, width]``.
@@ -106,7 +109,10 @@ class GrafenneLayer(nn.Module):
             gathered = self.gather(block, nodes, features, keep)
         gathered = self.settle(gathered)
 
+        features, evidence = parted(features, self.width)
         passed = self.node_to_node(block.adjacency, self.dropout(gathered))
+        if evidence is not None:
+            passed = passed + direct_evidence(block, evidence, keep)
         passed = functional.relu(self.node_norm(passed))
 
         back = block.back_incidence
@@ -132,7 +138,7 @@ class GrafenneLayer(nn.Module):
         """Phase 1 alone, before its normalisation; arguments as in :meth:`forward`."""
         incidence = block.incidence
         own = None if nodes is None else first_rows(nodes, incidence.num_rows)
-        senders = first_rows(features, incidence.num_columns)
+        senders, _ = parted(first_rows(features, incidence.num_columns), self.width)
         result: Tensor = self.feature_to_node(incidence, block.values, senders, own, keep)
         return result
 

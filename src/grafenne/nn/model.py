@@ -24,7 +24,8 @@ class Encoded(NamedTuple):
 
     Attributes:
         nodes: Node embeddings, ``[num_nodes, output_width]``.
-        feature_states: States of the features before each layer, ``[num_features, width]`` each.
+        feature_states: States of the features before each layer, ``[num_features, width]`` each;
+            the first with evidence beside them, where there is any.
     """
 
     nodes: Tensor

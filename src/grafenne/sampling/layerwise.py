@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from grafenne.allotrope import AllotropicGraph
+from grafenne.nn.evidence import evidence_sums, join_evidence, parted
 from grafenne.nn.layer import GrafenneLayer
 from grafenne.nn.model import Encoded, Grafenne
 from grafenne.nn.reach import Reach
@@ -93,7 +94,9 @@ class _Pass:
     def run(self, positions: Tensor | None) -> Encoded:
         """All layers."""
         encoder, count = self.encoder, self.graph.num_nodes
-        states = [encoder.features(self.graph)]
+        first = encoder.features(self.graph)
+        features, evidence = parted(first, encoder.width)
+        states = [features]
         parts: list[Tensor] = []
         gathered = torch.empty(count, encoder.width, dtype=encoder.dtype)
         passed = torch.empty_like(gathered)
@@ -105,13 +108,16 @@ class _Pass:
                 self._phase_1(layer, own, states[-1], gathered, layer.settle)  # type: ignore[arg-type]
             if number == 0 and encoder.skip:
                 parts.append(_taken(gathered, positions))
-            self._phase_2(layer, gathered, passed)  # type: ignore[arg-type]
+            if number == 0 and evidence is not None:
+                self._phase_2_with_evidence(layer, gathered, evidence, passed)  # type: ignore[arg-type]
+            else:
+                self._phase_2(layer, gathered, passed)  # type: ignore[arg-type]
             if encoder.skip or number == encoder.num_layers - 1:
                 parts.append(_taken(passed, positions))
             if layer.node_to_feature is not None and number < encoder.num_layers - 1:
                 states.append(self._phase_3(layer, passed, states[-1]))  # type: ignore[arg-type]
         joined = torch.cat(parts, dim=1) if encoder.skip else parts[-1]
-        return Encoded(joined, states)
+        return Encoded(joined, [first, *states[1:]])
 
     def _phase_1(
         self,
@@ -154,6 +160,25 @@ class _Pass:
             return functional.relu(layer.node_norm(layer.node_to_node(adjacency, dense)))
 
         self._pass_on(nodes, out, compute)
+
+    def _phase_2_with_evidence(
+        self, layer: GrafenneLayer, nodes: Tensor, evidence: Tensor, out: Tensor
+    ) -> None:
+        width = nodes.shape[1]
+        sums = nodes.new_empty(len(nodes), 2 * width)
+
+        def gather(
+            rows: SparsePattern, values: Tensor | None, keep: Tensor | None, span: slice
+        ) -> Tensor:
+            return evidence_sums(rows, values, evidence, keep)
+
+        def compute(adjacency: Adjacency, dense: Tensor, span: slice) -> Tensor:
+            state, added = dense[:, :width].contiguous(), dense[:, width:]
+            passed = layer.node_to_node(adjacency, state) + join_evidence(adjacency, added)
+            return functional.relu(layer.node_norm(passed))
+
+        self._gather(sums, gather)
+        self._pass_on(torch.cat((nodes, sums), dim=1), out, compute)
 
     def _gather(self, out: Tensor, compute: Callable[..., Tensor]) -> None:
         """Fills in what nodes gather from features, block by block."""
