@@ -47,6 +47,21 @@ def test_every_strategy_updates_and_repeats_itself(strategy: str, states: str) -
     assert (report.trained_on == 0) == (strategy == "frozen")
 
 
+@pytest.mark.parametrize("states", ["exact", "fixed"])
+def test_kinds_of_features_are_hidden_in_updates_too(states: str) -> None:
+    """With nearly everything hidden, what features there are hardly matters to the update."""
+    graph, delta = small_graph(), small_change()
+    moved = {}
+    for rate in (0.0, 0.99):
+        model = fitted().set_params(kind_dropout=rate)
+        before = model.network_.encoder.features.weight.detach().clone()
+        model.update(graph, delta, strategy="finetune", states=states, epochs=3)
+        after = model.network_.encoder.features.weight[: len(before)].detach()
+        moved[rate] = float((after - before).abs().sum(dim=1).gt(0).double().mean())
+    assert moved[0.0] > 0.5
+    assert moved[0.99] < moved[0.0] / 2
+
+
 @pytest.mark.parametrize("strategy", list(STRATEGIES))
 def test_test_labels_never_matter(strategy: str) -> None:
     graph, delta = small_graph(), small_change()

@@ -24,6 +24,7 @@ from grafenne.continual.importance import (
 from grafenne.data.delta import GraphDelta
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.ops import RandomBits
+from grafenne.training.hiding import FeatureHiding
 from grafenne.training.node_objective import NodeNetwork
 
 
@@ -85,7 +86,13 @@ class UpdateContext:
     @cached_property
     def fixed(self) -> FixedStates:
         """The network with the features' states held as the start of the update has them."""
-        return FixedStates(self.network, self.prepared, self.first_label)
+        return FixedStates(self.network, self.prepared, self.first_label, self.hiding)
+
+    @cached_property
+    def hiding(self) -> FeatureHiding | None:
+        """Hides kinds of features in training steps, as the model's own training does."""
+        hiding: FeatureHiding | None = self.learner._hiding(self.prepared, self.first_label)
+        return hiding
 
     @property
     def first_label(self) -> int:

@@ -21,6 +21,7 @@ from grafenne.sampling import Sampler
 if TYPE_CHECKING:
     from grafenne.allotrope import AllotropicGraph
     from grafenne.sampling.sample import Sample
+    from grafenne.training.hiding import FeatureHiding
     from grafenne.training.node_objective import NodeNetwork
 
 
@@ -31,10 +32,18 @@ class FixedStates:
         network: The network; its present parameters make the states.
         graph: The graph.
         first_label: Position of the first feature that is a label; asked nodes hide theirs.
+        hiding: Hides whole kinds of features in training steps.
     """
 
-    def __init__(self, network: NodeNetwork, graph: AllotropicGraph, first_label: int) -> None:
+    def __init__(
+        self,
+        network: NodeNetwork,
+        graph: AllotropicGraph,
+        first_label: int,
+        hiding: FeatureHiding | None = None,
+    ) -> None:
         self.network, self.graph, self.first_label = network, graph, first_label
+        self.hiding = hiding
         encoder = network.encoder
         network.eval()
         with torch.no_grad():
@@ -76,14 +85,18 @@ class FixedStates:
     def _keep(self, places: Tensor | None, asked: Tensor, seed: int | None) -> Tensor | None:
         """Weights of a block's triples: feature dropout, and the asked nodes' labels hidden."""
         dropout = self.network.encoder.feature_dropout
-        dropping = dropout.training and dropout.rate > 0 and seed is not None
+        dropping = dropout.training and seed is not None
+        hiding = self.hiding if dropping else None
         labelled = self.first_label < self.graph.num_features
-        if places is None or not (dropping or labelled):
+        thinned = (dropping and dropout.rate > 0) or hiding is not None
+        if places is None or not (thinned or labelled):
             return None
         incidence, dtype = self.graph.incidence, self.network.encoder.dtype
         keep = torch.ones(len(places), dtype=dtype, device=incidence.device)
         if dropping and seed is not None:
             keep = hashed_keep(places, dropout.rate, seed).to(dtype) * dropout.scale
+            if hiding is not None:
+                keep *= hiding.keep(seed, places).to(keep)
         if labelled:
             label = incidence.indices[places] >= self.first_label
             asking = torch.isin(incidence.rows[places[label]].long(), asked.to(incidence.device))

@@ -53,6 +53,7 @@ class UpdateObjective:
             first_label=context.first_label if labelled else None,
             sampler=learner._sampler(context.prepared, context.bits),
             batch_size=learner.batch_size,
+            hiding=context.hiding,
         )
         self.every = validate_every
         self.at_start = self.exact.validate()
