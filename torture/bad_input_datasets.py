@@ -204,16 +204,22 @@ def _zip_damages() -> dict[str, Damage]:
         "a-folder": _as_folder,
         "a-pickle": lambda path: path.write_bytes(pickle.dumps(Malicious())),
         "an-npy": lambda path: np.save(path.open("wb"), np.ones(3)),
-        "zip-version": lambda path: path.write_bytes(
-            path.read_bytes().replace(b"PK\x01\x02-\x03-\x00", b"PK\x01\x02-\x03\xff\x00")
-        ),
-        "encrypted": lambda path: path.write_bytes(
-            path.read_bytes().replace(b"\x01\x02-\x03-\x00\x00", b"\x01\x02-\x03-\x00\x01")
-        ),
+        "zip-version": lambda path: _in_directory(path, 6, 255),  # the version that it needs
+        "encrypted": lambda path: _in_directory(path, 8, 1),  # the first bit of its flags
         "labels-garbage": replaced("labels", b"not an array"),
         "labels-terabytes": replaced("labels", (header % 10**12).ljust(128) + b"\n"),
         "labels-shape-overflows": replaced("labels", (header % 10**30).ljust(128) + b"\n"),
     }
+
+
+def _in_directory(path: Path, offset: int, byte: int) -> None:
+    """Changes a byte of every entry in the directory of a zip file."""
+    content = bytearray(path.read_bytes())
+    start = content.find(b"PK\x01\x02")
+    while start >= 0:
+        content[start + offset] = byte
+        start = content.find(b"PK\x01\x02", start + 4)
+    path.write_bytes(content)
 
 
 def _cut(path: Path, kept: int) -> None:

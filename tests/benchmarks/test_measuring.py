@@ -30,12 +30,12 @@ class Scripted:
 
 def test_variants_take_turns_and_ratios_are_of_neighbours() -> None:
     log: list[str] = []
-    # The first run of each is the warm-up.
-    ours = Scripted("ours", [9, 1, 2, 4, 8], log)
-    slow = Scripted("slow", [9, 3, 12], log)
-    other = Scripted("other", [9, 1, 16], log)
+    # The first two runs of each are the warm-up.
+    ours = Scripted("ours", [9, 9, 1, 2, 4, 8], log)
+    slow = Scripted("slow", [9, 9, 3, 12], log)
+    other = Scripted("other", [9, 9, 1, 16], log)
     times = time_interleaved({"ours": ours, "slow": slow, "other": other}, "step", 2)
-    assert log[3:] == ["ours", "slow", "ours", "other"] * 2
+    assert log[6:] == ["ours", "slow", "ours", "other"] * 2
     assert times["slow"].ratios == [3, 3]
     assert times["slow"].median == 7.5
     assert times["other"].ratios == [0.5, 2]
@@ -55,6 +55,19 @@ def test_quick_work_is_repeated_within_a_measurement() -> None:
     times = time_interleaved({"ours": Quick()}, "step", 3)
     assert counts == [1, 1, 30, 30, 30]
     assert times["ours"].median == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize(("seconds", "runs"), [(0.5, 8), (20.0, 3), (100.0, 1)])
+def test_slow_work_is_repeated_as_long_as_a_minute_allows(seconds: float, runs: int) -> None:
+    counts = []
+
+    class Slow:
+        def run(self, work: str, count: int) -> float:
+            counts.append(count)
+            return seconds * count
+
+    time_interleaved({"ours": Slow()}, "step", 1)
+    assert counts[-1] == runs
 
 
 @pytest.mark.parametrize("work", WORKS)
