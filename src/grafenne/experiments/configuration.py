@@ -23,9 +23,9 @@ FILLED_CELLS = {False: 512, True: 64}
 FILLED_CELLS_OF_GRAFENNE = {False: 128, True: 64}
 """The same for GRAFENNE, which pays more for each of them."""
 
-SINCE = {"direct": (None, False)}
-"""Settings that came after the first results, and what they stand for there: left out of a
-configuration where they still do, so that the results of runs that they do not touch stay valid."""
+ADDED_LATER = ("direct",)
+"""Settings that came after the first results. At their defaults, which change nothing for the data
+of the tables, they are no part of a configuration: those results stay valid."""
 
 UNPLAIN = ("random_state", "verbose", "device")
 """Settings of an estimator that are no part of a configuration."""
@@ -96,7 +96,8 @@ def configure(
         "settings": {
             name: value
             for name, value in inner.get_params().items()
-            if name not in UNPLAIN and value not in SINCE.get(name, ())
+            if name not in UNPLAIN
+            and not (name in ADDED_LATER and value == getattr(type(inner), name))
         },
     }
     if method.imputer is not None:
