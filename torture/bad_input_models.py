@@ -18,7 +18,7 @@ GONE: Any = object()
 
 # Entries of model.json, reached by dots, and values they must not have.
 ENTRIES: dict[str, tuple[Any, ...]] = {
-    "format": (GONE, 0, 2, "1", None, [], {}),
+    "format": (GONE, 0, 1, 3, "2", None, [], {}),
     "estimator": (GONE, "Pickle", "os.system", None, 3, [], {}, "GrafenneRegressor"),
     "settings": (GONE, None, [], 3, "x"),
     "settings.width": (GONE, 0, -8, 16, 10**12, 2**80, 8.5, "8", None, []),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -86,6 +86,10 @@ class AllotropicGraph:
         if key not in self._memory:
             self._memory[key] = build()
         return self._memory[key]  # type: ignore[return-value]
+
+    def recall(self, key: object) -> Any:
+        """What :meth:`once` made for a key, ``None`` if nothing was."""
+        return self._memory.get(key)
 
     def with_values(self, values: Tensor) -> AllotropicGraph:
         """The same graph with other weights on its feature edges (scaled ones, say)."""

@@ -30,9 +30,10 @@ def by_loops(reach: Reach, graph: AllotropicGraph, messages: Tensor) -> Tensor:
             heard = [(sender, weight) for receiver, sender, weight in edges if receiver == node]
             total = sum(weight for _, weight in heard)
             mean = sum((weight / total * far[s] for s, weight in heard), torch.zeros(4).double())
-            following.append(0.9 * mean + 0.1 * messages[node])
+            following.append((reach.steps * mean + messages[node]) / (reach.steps + 1))
         far = following
-    return messages + torch.stack(far) @ reach.far.weight.T
+    scaled = [(row - row.mean()) / (row.var(correction=0) + 1e-5).sqrt() for row in far]
+    return messages + torch.stack(scaled) @ reach.far.weight.T
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -78,6 +78,8 @@ def grow_head(network: NodeNetwork, outputs: int) -> RowMap:
         head.weight.copy_(_with_mean_rows(old.weight, outputs))
         head.bias.copy_(_with_mean_rows(old.bias, outputs))
     network.head = head
+    if network.new_features is not None:
+        network.new_features.grow(outputs)
     rows = _appended(known, outputs)
     return {"head.weight": rows, "head.bias": rows}
 

@@ -171,6 +171,10 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
         self.__dict__["_prepared"] = (weakref.ref(graph), prepared)
         return prepared
 
+    def _ready(self, graph: FeatureGraph) -> AllotropicGraph:
+        """The prepared graph with everything that an answer needs."""
+        return self._prepare(graph)
+
     @property
     def _in_blocks(self) -> bool:
         """Whether memory is bounded: training by batches, the use of the model by blocks."""
@@ -220,7 +224,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _encoded(self, graph: FeatureGraph) -> Encoded:
         """What the encoder makes of a graph by an exact pass, whole or in blocks."""
-        encoder, prepared = self._network_encoder(), self._prepare(graph)
+        encoder, prepared = self._network_encoder(), self._ready(graph)
         with torch.no_grad():
             if self._in_blocks:
                 return encode_layerwise(encoder, prepared)
@@ -302,7 +306,9 @@ class GrafenneEstimator(NetworkEstimator):
         self.reach_ = self._fitting_reach(graph) if self.reach is None else self.reach
         encoder = self._encoder(features, links)
         if self.feature_dropout is None:
-            encoder.feature_dropout.rate = fitting_feature_dropout(graph, direct=self.direct_)
+            encoder.feature_dropout.rate = fitting_feature_dropout(
+                graph, direct=self.direct_, reach=self.reach_
+            )
         return self._make_network(encoder)
 
     def _rebuild_network(self, kind: Any, names: Vocabulary, feature_edges: bool) -> nn.Module:

@@ -24,6 +24,7 @@ from grafenne.estimators.checks import check_graph, check_outputs
 from grafenne.estimators.explain import Explanation, explain_node
 from grafenne.estimators.parameters import check_parameters
 from grafenne.nn.features import FeatureEmbedding
+from grafenne.nn.new_features import learn_new_features, place_new_features
 from grafenne.ops import RandomBits
 from grafenne.training.hiding import FeatureHiding
 from grafenne.training.identity import data_checksum
@@ -117,6 +118,7 @@ class NodeEstimator(NetworkEstimator):
                 self.network_, self.split_, self.split_nodes_ = network, split, graph.nodes
             raise
         self.network_, self.split_, self.split_nodes_ = network, split, graph.nodes
+        self._learn_new_features(prepared, objective, bits)
         return self
 
     def _make_split(self, graph: FeatureGraph, split: Split | None) -> Split:
@@ -142,15 +144,43 @@ class NodeEstimator(NetworkEstimator):
     def _outputs(self, graph: FeatureGraph, nodes: Iterable[Hashable] | None) -> Tensor:
         """The network's outputs from an exact full pass, ``[nodes, output_width]``."""
         self._check_fitted()
-        network: NodeNetwork = self.network_.eval()
         positions = self._positions(graph, nodes)
-        with torch.no_grad():
-            if self._in_blocks:
-                outputs = outputs_in_blocks(network, self._prepare(graph), positions).cpu()
-            else:
-                outputs = network(self._prepare(graph))[positions].cpu()
+        outputs = self._answers(self._ready(graph), positions).cpu()
         check_outputs(outputs, graph, positions)
         return outputs
+
+    def _answers(
+        self, prepared: AllotropicGraph, positions: Tensor, keep: Tensor | None = None
+    ) -> Tensor:
+        """Outputs for nodes of a prepared graph; ``keep`` is 0 for triples to leave out."""
+        network: NodeNetwork = self.network_.eval()
+        with torch.no_grad():
+            if self._in_blocks:
+                return outputs_in_blocks(network, prepared, positions, keep)
+            result: Tensor = network(prepared, keep)[positions]
+            return result
+
+    def _ready(self, graph: FeatureGraph) -> AllotropicGraph:
+        """The prepared graph, with vectors for features that training did not see."""
+        prepared = self._prepare(graph)
+        every = torch.arange(prepared.num_nodes)
+        place_new_features(
+            self.network_, prepared, lambda keep: self._answers(prepared, every, keep)
+        )
+        return prepared
+
+    def _learn_new_features(
+        self, prepared: AllotropicGraph, objective: NodeObjective, bits: RandomBits
+    ) -> None:
+        """How vectors of features follow from what is predicted for their nodes."""
+        every, asked = torch.arange(prepared.num_nodes), objective.validation
+        learn_new_features(
+            self.network_,
+            prepared,
+            lambda keep: self._answers(prepared, every, keep),
+            lambda outputs: float(self.task_.loss(outputs[asked], objective.targets[asked])),
+            bits.generator(),
+        )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -53,6 +53,9 @@ ZEROS: Mapping[str, Sequence[Any]] = {
 }
 """GRAFENNE's own part where few cells are left: whether observed zeros are edges too."""
 
+FAR = {"reach": (10, 40)}
+"""The same where few nodes are labelled too: a node must hear those that are far away."""
+
 
 def space_of(cell: Cell) -> dict[str, Sequence[Any]]:
     """The values to draw from for a cell, by setting."""
@@ -61,5 +64,5 @@ def space_of(cell: Cell) -> dict[str, Sequence[Any]]:
     method = METHODS[method_of(cell)]
     own = OWN[method.family]
     if method.family == "Grafenne" and method.imputer is None and cell.p >= MANY_MISSING:
-        own = ZEROS
+        own = {**ZEROS, **FAR} if cell.data.get("split") == "few-labels" else ZEROS
     return {**COMMON, "width": WIDTHS[cell.dataset in LARGE], **own}

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from grafenne.allotrope import AllotropicGraph
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError, ParameterError, unknown_name
+from grafenne.nn.new_features import NEW_VECTORS
 from grafenne.ops import SparsePattern, sparse_product
 
 KINDS = ("learned", "name", "structural")
@@ -42,7 +43,8 @@ class FeatureEmbedding(nn.Module):
 class LearnedFeatures(FeatureEmbedding):
     r"""One trained vector per feature known at training time, :math:`h_u^0 = w_u`.
 
-    A feature that was not there starts at the mean vector of the known features it occurs with:
+    A feature that was not there starts where :class:`~grafenne.nn.new_features.NewFeatures` put
+    it, if a vector was read for it; else at the mean vector of the known features it occurs with:
     first over the features of a node, then over the nodes that have it. One that occurs with no
     known feature starts at the mean of all vectors.
 
@@ -85,9 +87,11 @@ class LearnedFeatures(FeatureEmbedding):
         states = self.weight[place.clamp(min=0)]
         if bool(known.all()):
             return states
-        return torch.where(known.unsqueeze(1), states, self._from_company(graph, states, known))
+        read = graph.recall(NEW_VECTORS)
+        new = self.company(graph, states, known) if read is None else read.to(states)
+        return torch.where(known.unsqueeze(1), states, new)
 
-    def _from_company(self, graph: AllotropicGraph, states: Tensor, known: Tensor) -> Tensor:
+    def company(self, graph: AllotropicGraph, states: Tensor, known: Tensor) -> Tensor:
         """Mean over a feature's nodes of the mean over their known features."""
         home, there = states.device, graph.incidence.device  # a large graph stays in main memory
         flag = known.to(there, states.dtype).unsqueeze(1)

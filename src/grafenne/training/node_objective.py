@@ -13,7 +13,9 @@ from torch import Tensor, nn
 
 from grafenne.allotrope import AllotropicGraph
 from grafenne.nn.encoder import NodeEncoder
+from grafenne.nn.features import LearnedFeatures
 from grafenne.nn.model import Grafenne
+from grafenne.nn.new_features import NewFeatures
 from grafenne.ops import RandomBits, hashed_keep, set_random_bits
 from grafenne.sampling import Ahead, Sample, Sampler, encode_layerwise, iterate_batches
 from grafenne.sampling.layerwise import ROWS
@@ -47,6 +49,12 @@ class NodeNetwork(nn.Module):
         super().__init__()
         self.encoder: Any = encoder
         self.head = nn.Linear(encoder.output_width, output_width)
+        features = getattr(encoder, "features", None)
+        self.new_features = (
+            NewFeatures(output_width, features.weight.shape[1])
+            if isinstance(features, LearnedFeatures)
+            else None
+        )
 
     def forward(self, graph: AllotropicGraph, keep: Tensor | None = None) -> Tensor:
         """Outputs of all nodes, ``[num_nodes, output_width]``."""
