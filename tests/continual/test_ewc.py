@@ -23,7 +23,7 @@ def test_penalty_by_hand() -> None:
 def test_a_larger_penalty_moves_less() -> None:
     moved = []
     for penalty in (0.0, 1e3, 1e8):
-        model, graph = fitted(feature_dropout=0.0), small_graph()
+        model, graph = fitted(), small_graph()
         start = weights(model)["head.weight"]
         # Without validation nodes the last epoch stays, whatever it is worth.
         split = Split(small_split(graph.apply(small_change())).train)

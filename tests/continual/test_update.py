@@ -121,6 +121,7 @@ def test_far_features_keep_their_vectors_with_fixed_states() -> None:
     lonely = graph.apply(
         GraphDelta(nodes_added=["far"], triples_added=[("far", "far feature", 1.0)])
     )
+    # Without dropout the update is sure to find something better than the start.
     model = GrafenneClassifier(**SMALL, feature_dropout=0.0).fit(lonely, small_split(graph))
     old = weights(model)["encoder.features.weight"]
     model.update(lonely, small_change(), strategy="finetune", states="fixed")

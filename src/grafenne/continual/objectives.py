@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from sys import float_info
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,8 @@ class UpdateObjective:
         strategy: Its loss.
         nodes: Positions of the nodes to train on.
         validate_every: Epochs from one validation to the next; those between repeat the last,
-            at first that of the start.
+            at first that of the start (without validation nodes a start that any epoch beats:
+            the nodes trained on cannot say that nothing was to be learned from them).
     """
 
     def __init__(
@@ -67,7 +69,9 @@ class UpdateObjective:
 
     def restart(self) -> None:
         """Begins to count epochs anew."""
-        self._epochs, self._last = 0, self.at_start
+        judged = len(self.context.validation) > 0
+        self._last = self.at_start if judged else (float_info.max, self.at_start[1])
+        self._epochs = 0
 
     @property
     def network(self) -> nn.Module:

@@ -179,6 +179,7 @@ class NodeEstimator(NetworkEstimator):
             prepared,
             lambda keep: self._answers(prepared, every, keep),
             lambda outputs: float(self.task_.loss(outputs[asked], objective.targets[asked])),
+            objective.first_label,
             bits.generator(),
         )
 

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from grafenne.allotrope import AllotropicGraph
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError, ParameterError, unknown_name
+from grafenne.nn.company import company_of, other_company_of
 from grafenne.nn.new_features import NEW_VECTORS
 from grafenne.ops import SparsePattern, sparse_product
 
@@ -95,7 +96,7 @@ class LearnedFeatures(FeatureEmbedding):
         """Mean over a feature's nodes of the mean over their known features."""
         home, there = states.device, graph.incidence.device  # a large graph stays in main memory
         flag = known.to(there, states.dtype).unsqueeze(1)
-        company = _company(graph, states.to(there), flag).to(home)
+        company = company_of(graph, states.to(there), flag).to(home)
         return torch.where(company[:, -1:] > 0, company[:, :-1], self.weight.mean(dim=0))
 
 
@@ -346,7 +347,7 @@ def _sketches(graph: AllotropicGraph, width: int, known: Vocabulary | None) -> T
         if known is not None:
             places = torch.from_numpy(known.find(graph.features)).to(incidence.device)
             flag = (places >= 0).float().unsqueeze(1)
-        company, used = _other_company(graph, states, flag)
+        company, used = other_company_of(graph, states, flag)
         count = back.counts.to(torch.float32).unsqueeze(1)
         # Names that no node has (any more) must not move the others: they stay out of the mean.
         common = flag * used
@@ -356,48 +357,6 @@ def _sketches(graph: AllotropicGraph, width: int, known: Vocabulary | None) -> T
         scale = company.norm(dim=1, keepdim=True) / width**0.5
         company = company / scale.clamp(min=1e-3)
         return torch.cat((company, count.log1p(), used), dim=1)
-
-
-def _company(graph: AllotropicGraph, states: Tensor, counts: Tensor) -> Tensor:
-    """Mean over a feature's nodes of the mean over those of their features that count.
-
-    Args:
-        graph: The graph.
-        states: Of the features, ``[num_features, width]``.
-        counts: 1 for the features that count, 0 for the others, ``[num_features, 1]``.
-
-    Returns:
-        ``[num_features, width + 1]``; the last column tells whether any feature counted.
-    """
-    incidence = graph.incidence
-    per_node = _mean(sparse_product(incidence, None, torch.cat((states * counts, counts), dim=1)))
-    return _mean(sparse_product(incidence.transpose, None, per_node))
-
-
-def _other_company(graph: AllotropicGraph, states: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-    """The company of a feature without itself, and whether it has any.
-
-    With itself, a known feature would be told from a new one by its own vector.
-    """
-    incidence, back = graph.incidence, graph.incidence.transpose
-    sums = sparse_product(incidence, None, torch.cat((states * counts, counts), dim=1))
-    total, number = sums[:, :-1], sums[:, -1:]
-    company = states.new_zeros(len(states), states.shape[1] + 1)
-    for own, chosen in ((1, counts), (0, 1 - counts)):
-        others = (number - own).clamp(min=0)
-        told = (others > 0).to(states.dtype)
-        share = told / others.clamp(min=1)
-        found = sparse_product(back, None, torch.cat((total * share, share, told), dim=1))
-        without = found[:, :-2] - own * states * found[:, -2:-1]
-        company += torch.cat((without, found[:, -1:]), dim=1) * chosen
-    found = company[:, -1:]
-    return company[:, :-1] / found.clamp(min=1), (found > 0).to(states.dtype)
-
-
-def _mean(sums: Tensor) -> Tensor:
-    """Sums divided by their last column, which becomes whether there was anything to sum."""
-    total = sums[:, -1:]
-    return torch.cat((sums[:, :-1] / total.clamp(min=1), (total > 0).to(sums.dtype)), dim=1)
 
 
 def _hash(text: str) -> int:
