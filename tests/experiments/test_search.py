@@ -17,8 +17,10 @@ from grafenne.experiments.search import (
     SEARCH_SEEDS,
     TRIALS,
     best_trial,
+    expected_trials,
     searched_cells,
     trials_of,
+    worth_trying,
 )
 from grafenne.experiments.search_runner import make_search_plan, run_search
 from grafenne.experiments.selection import select
@@ -91,6 +93,23 @@ def test_the_lowest_loss_wins() -> None:
     assert best_trial(rows[1:2]) is None
 
 
+def test_only_the_best_of_the_first_seed_are_tried_again() -> None:
+    trials = trials_of(paper_cells()[0], 6)
+    first, second = trials[:6], trials[6:]
+    losses = [0.5, None, 0.2, 0.4, float("nan"), 0.3]
+    found: dict[str, Any] = {}
+    for trial, loss in zip(first, losses, strict=True):
+        assert worth_trying(trials, found) == first
+        assert len(expected_trials(trials, found)) == 9
+        found[trial.identity] = {"loss": loss, "metric": 0.5}
+    assert worth_trying(trials, found) == [*first, second[2], second[3], second[5]]
+    assert expected_trials(trials, found) == worth_trying(trials, found)
+
+    for trial in first:
+        found[trial.identity] = {"loss": None, "metric": None}
+    assert worth_trying(trials, found) == first
+
+
 @pytest.fixture
 def options(tmp_path: Path) -> Options:
     register_tiny()
@@ -103,7 +122,7 @@ def test_a_search_goes_on_where_it_was_and_its_choice_is_used(options: Options) 
     tiny = get_experiment("tiny")
     cells = [cell for cell in tiny.cells if cell.p == 0.99]
     plan = make_search_plan(cells, options, trials=2)
-    assert len(plan.left) == 12
+    assert (len(plan.left), len(plan.costs)) == (6, 12)  # the second seed's come after these
     assert run_search(plan, options) == []
     log = ResultFile(options.results / "search.jsonl")
     rows = log.read()
@@ -124,7 +143,7 @@ def test_a_search_goes_on_where_it_was_and_its_choice_is_used(options: Options) 
         (row["identity"], row["loss"]) for row in rows
     ]
     assert make_search_plan(cells, options, trials=2).left == []
-    assert len(make_search_plan(cells, options, trials=3).left) == 6
+    assert len(make_search_plan(cells, options, trials=3).costs) == 6
 
     kept = json.loads(options.settings.read_text())["tiny"]["synthetic"]["0.99"]
     for cell in cells:

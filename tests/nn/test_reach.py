@@ -15,24 +15,30 @@ from grafenne.allotrope import AllotropicGraph, to_allotropic
 from grafenne.data.split import Split
 from grafenne.errors import ModelFileError, ParameterError
 from grafenne.nn import Reach
-from grafenne.nn.block import whole_graph_blocks
+from grafenne.nn.block import kept_blocks, whole_graph_blocks
 from tests.reference import adjacency_edges, randomised
 from tests.small_graphs import random_graph
 
 
 def by_loops(reach: Reach, graph: AllotropicGraph, messages: Tensor) -> Tensor:
-    """The equations of the class, edge by edge."""
+    """The mean over the neighbours that have heard something, node by node."""
     edges = adjacency_edges(graph.adjacency)
-    far = list(messages)
+    knows = set(graph.incidence.rows.tolist())
+    nothing, restart = torch.zeros(4).double(), 1 / (reach.steps + 1)
+    far = {node: messages[node] for node in knows}
     for _ in range(reach.steps):
-        following = []
+        following = {}
         for node in range(graph.num_nodes):
-            heard = [(sender, weight) for receiver, sender, weight in edges if receiver == node]
-            total = sum(weight for _, weight in heard)
-            mean = sum((weight / total * far[s] for s, weight in heard), torch.zeros(4).double())
-            following.append((reach.steps * mean + messages[node]) / (reach.steps + 1))
+            around = [(sender, weight) for receiver, sender, weight in edges if receiver == node]
+            total = sum(abs(weight) for _, weight in around)
+            parts = [((1 - restart) * w / total, far[s]) for s, w in around if s in far]
+            parts += [(restart, messages[node])] if node in knows else []
+            if parts:
+                whole = sum(abs(weight) for weight, _ in parts)
+                following[node] = sum((weight / whole * part for weight, part in parts), nothing)
         far = following
-    scaled = [(row - row.mean()) / (row.var(correction=0) + 1e-5).sqrt() for row in far]
+    rows = [far.get(node, nothing) for node in range(graph.num_nodes)]
+    scaled = [(row - row.mean()) / (row.var(correction=0) + 1e-5).sqrt() for row in rows]
     return messages + torch.stack(scaled) @ reach.far.weight.T
 
 
@@ -43,8 +49,42 @@ def test_equals_the_loop_in_values_and_gradients(weighted: bool, steps: int) -> 
     reach = randomised(Reach(4, steps))
     messages = torch.randn(8, 4, dtype=torch.double, requires_grad=True)
     blocks = whole_graph_blocks(graph, steps, torch.double)
-    torch.testing.assert_close(reach(blocks, messages), by_loops(reach, graph, messages))
-    assert torch.autograd.gradcheck(lambda x: reach(blocks, x), (messages,))
+    torch.testing.assert_close(reach(blocks, messages, None), by_loops(reach, graph, messages))
+    assert torch.autograd.gradcheck(lambda x: reach(blocks, x, None), (messages,))
+
+
+def test_nodes_that_have_heard_nothing_do_not_count() -> None:
+    graph = random_graph(3, nodes=9)
+    few = to_allotropic(graph.without_features(graph.features, nodes=graph.nodes[2:]))
+    assert len(set(few.incidence.rows.tolist())) == 2
+    reach = randomised(Reach(4, 3))
+    messages = torch.randn(9, 4, dtype=torch.double)
+    blocks = whole_graph_blocks(few, 3, torch.double)
+    torch.testing.assert_close(reach(blocks, messages, None), by_loops(reach, few, messages))
+
+
+def test_a_feature_that_is_left_out_is_not_heard() -> None:
+    graph = to_allotropic(random_graph(3, nodes=8))
+    reach = randomised(Reach(4, 2))
+    messages = torch.randn(8, 4, dtype=torch.double)
+    keep = (torch.arange(graph.incidence.num_entries) % 3 == 0).double()
+    blocks, _ = kept_blocks(graph, 2, torch.double, keep)
+    whole = whole_graph_blocks(graph, 2, torch.double)
+    thin = reach(blocks, messages, None)
+    torch.testing.assert_close(reach(whole, messages, keep), thin)
+    assert not torch.allclose(reach(whole, messages, None), thin)
+
+
+def test_what_is_heard_does_not_fade() -> None:
+    length = 30
+    graph = to_allotropic(chain(length))
+    reach = Reach(4, length - 1).double()
+    messages = torch.zeros(graph.num_nodes, 4, dtype=torch.double)
+    starts = torch.arange(0, graph.num_nodes, length)
+    messages[starts] = torch.randn(len(starts), 4, dtype=torch.double)
+    blocks = whole_graph_blocks(graph, reach.steps, torch.double)
+    heard = reach(blocks, messages, None) - messages
+    torch.testing.assert_close(heard[starts + length - 1], heard[starts])
 
 
 def chain(length: int) -> FeatureGraph:

@@ -215,7 +215,7 @@ def _search(
 ) -> None:
     from grafenne.experiments.cells import value_text
     from grafenne.experiments.chosen import ChosenSettings
-    from grafenne.experiments.search import searched_cells
+    from grafenne.experiments.search import expected_trials, searched_cells
     from grafenne.experiments.search_runner import make_search_plan, run_search
 
     plan = make_search_plan(cells, options, trials)
@@ -228,14 +228,15 @@ def _search(
     rows = []
     for cell, group in zip(searched_cells(cells), plan.trials, strict=True):
         entry = kept.entry(cell) or {}
+        expected = expected_trials(group, plan.found)
         rows.append(
             {
                 "search": cell.search,
                 "dataset": cell.dataset,
                 "method": cell.method,
                 "p": cell.p,
-                "trials": len(group),
-                "finished": sum(trial.identity in plan.found for trial in group),
+                "trials": len(expected),
+                "finished": sum(trial.identity in plan.found for trial in expected),
                 "loss": entry.get("loss"),
                 "metric": entry.get("metric"),
                 "settings": entry.get("settings"),

@@ -42,10 +42,10 @@ def fitting_feature_dropout(
     CiteSeer paper, and worse for the 5 of an Actor page. Where each feature gives evidence of its
     own, at most 0.3: the fields of a record do not stand in for each other as words do
     (debian-mini, five seeds, validation: 85.8 % instead of 85.1 % with 0.7). Where features are
-    heard from afar, at least half: a node hears many even if it has none (Cora with one feature
-    in 200 and 20 labels per class, three seeds, validation: 72.6 % instead of 63.5 %).
+    heard from afar, at least 0.3: a node hears many even if it has none (Cora with one cell in a
+    hundred, three seeds, validation loss: 0.51 without, 0.46 with a quarter, 0.47 with a half).
     """
     counts = graph.incidence.counts
     mean = float(counts.sum()) / max(int((counts > 0).sum()), 1)
-    least, most = (0.5 if reach else 0.0), (0.3 if direct else 0.8)
+    least, most = (0.3 if reach else 0.0), (0.3 if direct else 0.8)
     return min(max(1 - 4 / max(mean, 1e-9), least), most)

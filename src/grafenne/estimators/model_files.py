@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from grafenne.errors import ModelFileError, shown
 
-FORMAT = 2
+FORMAT = 3
 ABOUT, WEIGHTS, MEMORY = "model.json", "model.safetensors", "memory.json"
 FILES = (ABOUT, WEIGHTS, MEMORY)
 """All that a model's folder may hold."""

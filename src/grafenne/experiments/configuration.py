@@ -49,15 +49,13 @@ def sees_zeros(cell: Cell) -> bool:
     """Whether a method needs to know which zeros are observed.
 
     Imputations and the networks made for missing cells tell a known zero from a missing cell. A
-    plain network reads both as zero. GRAFENNE may or may not join a node with features whose
-    value is known to be zero: it does by default where few cells are left.
+    plain network reads both as zero. GRAFENNE joins nodes with features that they have; where few
+    cells are left, a search may choose to join them with those that are known to be zero as well.
     """
     from grafenne.baselines.methods import METHODS
 
     method = METHODS[method_of(cell)]
-    if method.imputer is not None or method.family in ("Gcnmf", "Pagnn"):
-        return True
-    return method.family == "Grafenne" and cell.p >= MANY_MISSING
+    return method.imputer is not None or method.family in ("Gcnmf", "Pagnn")
 
 
 def configure(

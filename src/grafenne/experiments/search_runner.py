@@ -12,7 +12,17 @@ from grafenne.experiments.cost import CostModel, duration_text
 from grafenne.experiments.pool import Task, run_tasks
 from grafenne.experiments.progress import RunProgress
 from grafenne.experiments.runner import SEARCH_FILE, Options, plain
-from grafenne.experiments.search import SEARCH_SEEDS, Trial, best_trial, searched_cells, trials_of
+from grafenne.experiments.search import (
+    SEARCH_SEEDS,
+    Trial,
+    best_trial,
+    expected_trials,
+    finalists,
+    group_of,
+    searched_cells,
+    trials_of,
+    worth_trying,
+)
 from grafenne.experiments.store import ResultFile
 from grafenne.version import __version__
 
@@ -33,15 +43,15 @@ class SearchPlan:
 
     @property
     def left(self) -> list[Trial]:
-        """The trials that are not there yet."""
-        every = (trial for group in self.trials for trial in group)
+        """The trials to run next: finalists are not known before their rivals are there."""
+        every = (trial for group in self.trials for trial in worth_trying(group, self.found))
         return [trial for trial in every if trial.identity not in self.found]
 
     def cost_text(self, jobs: int) -> str:
         """How many trials there are and how long they will take."""
-        total = sum(len(group) for group in self.trials)
-        text = f"{len(self.trials)} searches, {total} trials, "
-        text += f"{total - len(self.left)} of them there already"
+        expected = [trial for group in self.trials for trial in expected_trials(group, self.found)]
+        there = sum(trial.identity in self.found for trial in expected)
+        text = f"{len(self.trials)} searches, {len(expected)} trials, {there} of them there already"
         if not self.left:
             return text
         seconds = sum(self.costs.values()) / max(jobs, 1)
@@ -63,7 +73,12 @@ def make_search_plan(
     rows = ResultFile(options.results / SEARCH_FILE).read()
     plan = SearchPlan(groups, {row["identity"]: row for row in rows if row["identity"] in wanted})
     model = CostModel(rows)
-    plan.costs = {trial.identity: model.seconds(trial.cell, trial.config) for trial in plan.left}
+    plan.costs = {
+        trial.identity: model.seconds(trial.cell, trial.config)
+        for group in groups
+        for trial in expected_trials(group, plan.found)
+        if trial.identity not in plan.found
+    }
     return plan
 
 
@@ -73,18 +88,15 @@ def run_search(plan: SearchPlan, options: Options) -> list[str]:
     file.check_place()
     chosen = ChosenSettings(options.settings)
     progress = RunProgress(plan.costs, options.jobs, quiet=options.quiet)
-    by_identity = {trial.identity: trial for trial in plan.left}
+    by_identity = {trial.identity: trial for group in plan.trials for trial in group}
+    unfinished = {group_of(trial.cell) for trial in plan.left}
     tasks = []
     for number, group in enumerate(plan.trials):
-        left = [trial for trial in group if trial.identity in by_identity]
-        if not left:
+        if group_of(group[0].cell) not in unfinished:
             _choose(group, plan.found, chosen)
             continue
-        arguments = {
-            "keys": left[0].cell.keys,
-            "trials": [(trial.identity, trial.seed, trial.config) for trial in left],
-            "root": options.root,
-        }
+        found = {key: plan.found[key] for trial in group if (key := trial.identity) in plan.found}
+        arguments = {"trials": group, "found": found, "root": options.root}
         function = "grafenne.experiments.search:try_settings"
         tasks.append(Task(number, function, arguments, tells=True))
     errors = []
@@ -99,7 +111,7 @@ def run_search(plan: SearchPlan, options: Options) -> list[str]:
                 progress.finish(trial.identity, _text(trial, row))
             elif event.kind == "failed":
                 errors.append(f"{group[0].cell.describe()}: {event.data['error']}")
-                for trial in group:
+                for trial in worth_trying(group, plan.found):
                     if trial.identity not in plan.found:
                         progress.finish(trial.identity, f"{_name(trial)} failed")
             elif event.kind == "done":
@@ -113,7 +125,9 @@ def _choose(
     group: list[Trial], found: Mapping[str, Mapping[str, Any]], chosen: ChosenSettings
 ) -> None:
     """Keeps the settings of the best trial, if that is news."""
-    best = best_trial(found[trial.identity] for trial in group)
+    last = finalists(group, found)
+    finals = [trial for trial in group if trial.number in last]
+    best = best_trial(found[trial.identity] for trial in finals)
     if best is None:
         return
     # A line from before the space had other names may hold the same trial under those.

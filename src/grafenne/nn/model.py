@@ -209,7 +209,7 @@ class Grafenne(nn.Module):
             return None
         first: GrafenneLayer = self.layers[0]  # type: ignore[assignment]
         gathered = first.gather(blocks[0], None, features, keep)
-        result: Tensor = self.reach(blocks[: self.reach_steps], gathered)
+        result: Tensor = self.reach(blocks[: self.reach_steps], gathered, keep)
         return result
 
     def _answering(self, parts: list[Tensor]) -> list[Tensor]:

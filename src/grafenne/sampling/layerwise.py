@@ -22,7 +22,7 @@ from grafenne.allotrope import AllotropicGraph
 from grafenne.nn.evidence import evidence_sums, join_evidence, parted
 from grafenne.nn.layer import GrafenneLayer
 from grafenne.nn.model import Encoded, Grafenne
-from grafenne.nn.reach import Reach
+from grafenne.nn.reach import Reach, has_features
 from grafenne.ops import Adjacency, SparsePattern
 from grafenne.ops.arrays import shared_tensor
 from grafenne.sampling.edges import Edges
@@ -140,14 +140,27 @@ class _Pass:
     ) -> Tensor:
         """The first phase 1 with what comes from afar; returns an array that is free again."""
         self._phase_1(layer, None, features, out, nn.Identity())
-        far.copy_(out)
-        following = torch.empty_like(far)
+        knows = out.new_empty(len(out), 1)
+
+        def look(
+            rows: SparsePattern, values: Tensor | None, keep: Tensor | None, span: slice
+        ) -> Tensor:
+            return has_features(rows, keep, out.dtype)
+
+        def count(adjacency: Adjacency, dense: Tensor, span: slice) -> Tensor:
+            return reach.share(adjacency, dense, knows[span].to(self.device))
 
         def compute(adjacency: Adjacency, dense: Tensor, span: slice) -> Tensor:
-            return reach.step(adjacency, dense, out[span].to(self.device))
+            own = (out[span] * knows[span]).to(self.device)
+            return reach.step(adjacency, dense, own, share[span].to(self.device))
 
+        self._gather(knows, look)
+        torch.mul(out, knows, out=far)
+        heard, share, following = knows, torch.empty_like(knows), torch.empty_like(far)
         for _ in range(reach.steps):
+            self._pass_on(heard, share, count)
             self._pass_on(far, following, compute)
+            heard = (share > 0).to(share.dtype)
             far, following = following, far
         for begin in range(0, len(out), self.rows):  # needs no other row: no need to share it out
             rows = slice(begin, begin + self.rows)
