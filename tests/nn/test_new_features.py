@@ -13,6 +13,8 @@ import torch
 from grafenne import FeatureGraph, GrafenneClassifier, GrafenneRegressor
 from grafenne.allotrope import to_allotropic
 from grafenne.data.split import Split
+from grafenne.nn import FeatureToNode, Grafenne
+from grafenne.nn.features import LearnedFeatures
 from grafenne.nn.new_features import DOUBT, LEAST, RIDGE, NewFeatures
 from tests.small_graphs import random_graph
 
@@ -55,6 +57,41 @@ def test_outputs_that_all_say_the_same_teach_nothing() -> None:
     every = torch.ones(graph.num_features, dtype=torch.bool)
     reading.learn(graph, torch.ones(9, 2), torch.randn(graph.num_features, 4), every)
     assert not reading.is_learned
+
+
+def test_a_feature_that_is_guessed_at_counts_half() -> None:
+    graph = random_graph(4, nodes=9, features=6)
+    seen = to_allotropic(graph)
+    some = LearnedFeatures(graph.features[:3], 8).double()
+    assert some.trust(seen).tolist() == [1, 1, 1, 0.5, 0.5, 0.5]
+    encoder = Grafenne(some, width=8, reach=2).double().eval()
+    found = encoder(seen).nodes
+
+    every = LearnedFeatures(graph.features, 8).double()
+    assert every.trust(seen) is None
+    every.weight.data.copy_(some(seen))
+    encoder.features = every
+    half = torch.where(seen.incidence.indices < 3, 1.0, 0.5).double()
+    torch.testing.assert_close(encoder(seen, half).nodes, found)
+    assert not torch.allclose(encoder(seen).nodes, found)
+
+
+def test_half_a_feature_is_half_as_much_in_the_mean() -> None:
+    graph = random_graph(4, nodes=9, features=6, values="binary")
+    seen = to_allotropic(graph)
+    generator = torch.Generator().manual_seed(0)
+    states = torch.randn(6, 8, dtype=torch.double, generator=generator)
+    weights = torch.rand(seen.incidence.num_entries, dtype=torch.double, generator=generator)
+    phase = FeatureToNode(8, 0, 8).double()
+    found = phase(seen.incidence, None, states, keep=weights)
+    attention, rows = phase.attention, seen.incidence.rows
+    for node in range(8):
+        own = rows == node
+        senders, share = states[seen.incidence.indices[own].long()], weights[own]
+        scores = torch.exp(attention.score(senders)[:, 0]) * share
+        mean = (scores / scores.sum()) @ attention.message(senders)
+        grown = attention.count_shift + mean * attention.count_scale
+        torch.testing.assert_close(found[node], mean + share.sum().log1p() * grown)
 
 
 def words(new: bool, nodes: int = 300) -> FeatureGraph:

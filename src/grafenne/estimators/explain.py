@@ -20,7 +20,7 @@ from torch import Tensor
 from grafenne.allotrope import AllotropicGraph, to_allotropic
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.estimators.checks import check_outputs
-from grafenne.nn.block import whole_graph_blocks
+from grafenne.nn.block import triple_weights, whole_graph_blocks
 from grafenne.ops import Adjacency, SparsePattern
 
 if TYPE_CHECKING:
@@ -160,14 +160,17 @@ class _Asking:
     ) -> None:
         self.network = estimator.network_.eval()
         self.part, self.states = part, states
+        self.trust = self.network.encoder.features.trust(part)
         self.estimator, self.target, self.check = estimator, -1, check
 
     def outputs(self, part: AllotropicGraph) -> Tensor:
         """Outputs of the first node of a part, ``[output_width]``."""
         encoder = self.network.encoder
         blocks = whole_graph_blocks(part, encoder.num_blocks, encoder.dtype)
+        weights = triple_weights(part, self.trust, None, encoder.dtype)
+        states = encoder.states_of_blocks(self.states)
         with torch.no_grad():
-            nodes = encoder.encode_fixed(blocks, encoder.states_of_blocks(self.states))
+            nodes = encoder.encode_fixed(blocks, states, [weights] * len(blocks))
             outputs: Tensor = self.network.head(nodes[:1])
         self.check(outputs.cpu())
         return outputs[0]

@@ -84,6 +84,24 @@ def whole_graph_blocks(
     return _repeat(graph, graph.incidence, graph.edge_values(dtype), num_layers, last_phase3)
 
 
+def triple_weights(
+    graph: AllotropicGraph, trust: Tensor | None, keep: Tensor | None, dtype: torch.dtype
+) -> Tensor | None:
+    """The weight of each triple, where features count unequally; ``None`` if all are 1.
+
+    Args:
+        graph: The allotropic graph.
+        trust: How much each feature counts, ``[num_features]``; ``None`` if all do fully.
+        keep: Weight of each triple besides, 0 to leave it out, ``[num_values]``.
+        dtype: Number type of the model.
+    """
+    if trust is None:
+        return keep
+    incidence = graph.incidence
+    own = trust.to(incidence.device, dtype)[incidence.indices.long()]
+    return own if keep is None else own * keep.to(own)
+
+
 def kept_blocks(
     graph: AllotropicGraph, num_layers: int, dtype: torch.dtype, keep: Tensor | None
 ) -> tuple[list[Block], list[Keeps] | None]:

@@ -19,7 +19,7 @@ from grafenne.allotrope import AllotropicGraph
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError, ParameterError, unknown_name
 from grafenne.nn.company import company_of, other_company_of
-from grafenne.nn.new_features import NEW_VECTORS
+from grafenne.nn.new_features import NEW_VECTORS, trust_in
 from grafenne.ops import SparsePattern, sparse_product
 
 KINDS = ("learned", "name", "structural")
@@ -40,6 +40,10 @@ class FeatureEmbedding(nn.Module):
         """The starting states of the graph's features, ``[num_features, width]``."""
         raise TypeError(f"{type(self).__name__} must define forward")
 
+    def trust(self, graph: AllotropicGraph) -> Tensor | None:
+        """How much each feature of a graph counts, ``[num_features]``; ``None`` if all do fully."""
+        return None
+
 
 class LearnedFeatures(FeatureEmbedding):
     r"""One trained vector per feature known at training time, :math:`h_u^0 = w_u`.
@@ -48,6 +52,11 @@ class LearnedFeatures(FeatureEmbedding):
     it, if a vector was read for it; else at the mean vector of the known features it occurs with:
     first over the features of a node, then over the nodes that have it. One that occurs with no
     known feature starts at the mean of all vectors.
+
+    Such a feature counts half. It is a guess among vectors that were trained, and a node that
+    seems to have many more features than nodes had in training is read wrongly. (Actor, half of
+    the features hidden in training, test accuracy against ignoring them, five seeds: +1.1 points
+    where they count half, +0.4 where they count fully.)
 
     Args:
         names: The known features.
@@ -91,6 +100,13 @@ class LearnedFeatures(FeatureEmbedding):
         read = graph.recall(NEW_VECTORS)
         new = self.company(graph, states, known) if read is None else read.to(states)
         return torch.where(known.unsqueeze(1), states, new)
+
+    def trust(self, graph: AllotropicGraph) -> Tensor | None:
+        """Half for the features that are new."""
+        if graph.features == self.names:
+            return None
+        known = torch.from_numpy(self.names.find(graph.features)) >= 0
+        return None if bool(known.all()) else trust_in(known)
 
     def company(self, graph: AllotropicGraph, states: Tensor, known: Tensor) -> Tensor:
         """Mean over a feature's nodes of the mean over their known features."""

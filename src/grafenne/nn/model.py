@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from grafenne.allotrope import AllotropicGraph
 from grafenne.errors import ParameterError
-from grafenne.nn.block import Block, Keeps, kept_blocks
+from grafenne.nn.block import Block, Keeps, kept_blocks, triple_weights
 from grafenne.nn.features import FeatureEmbedding
 from grafenne.nn.layer import GrafenneLayer
 from grafenne.nn.reach import Reach
@@ -131,13 +131,15 @@ class Grafenne(nn.Module):
 
         Args:
             graph: The allotropic graph.
-            keep: 0 for triples to leave out, 1 for the others, ``[num_values]``. Without it
-                ``feature_dropout`` decides while training.
+            keep: Weight of each triple, 0 to leave it out, ``[num_values]``. Without it
+                ``feature_dropout`` decides while training. Features that Φ only guesses at count
+                less (:meth:`~grafenne.nn.features.FeatureEmbedding.trust`).
         """
         if keep is None:
             keep = self.feature_dropout.keep(
                 graph.incidence.num_entries, self.dtype, graph.incidence.device
             )
+        keep = triple_weights(graph, self.features.trust(graph), keep, self.dtype)
         blocks, keeps = kept_blocks(graph, self.num_blocks, self.dtype, keep)
         return self.encode(blocks, self.features(graph), keeps)
 

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from grafenne.allotrope import AllotropicGraph
+from grafenne.nn.block import triple_weights
 from grafenne.nn.evidence import evidence_sums, join_evidence, parted
 from grafenne.nn.layer import GrafenneLayer
 from grafenne.nn.model import Encoded, Grafenne
@@ -82,6 +83,7 @@ class _Pass:
         self.device = next(encoder.parameters()).device
         self.share, self.exchange = share, exchange
         dtype = encoder.dtype
+        keep = triple_weights(graph, encoder.features.trust(graph), keep, dtype)
         self.keep = None if keep is None else keep.cpu().to(dtype)
         values = graph.edge_values(dtype)
         self.values = None if values is None else values.cpu()
