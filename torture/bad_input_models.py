@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from grafenne.estimators.model_files import FORMAT
 from torture.bad_input_cases import Case
 from torture.bad_input_world import World
 
@@ -18,7 +19,7 @@ GONE: Any = object()
 
 # Entries of model.json, reached by dots, and values they must not have.
 ENTRIES: dict[str, tuple[Any, ...]] = {
-    "format": (GONE, 0, 1, 3, "2", None, [], {}),
+    "format": (GONE, 0, FORMAT - 1, FORMAT + 1, str(FORMAT), None, [], {}),
     "estimator": (GONE, "Pickle", "os.system", None, 3, [], {}, "GrafenneRegressor"),
     "settings": (GONE, None, [], 3, "x"),
     "settings.width": (GONE, 0, -8, 16, 10**12, 2**80, 8.5, "8", None, []),
