@@ -15,7 +15,8 @@ from grafenne.allotrope import to_allotropic
 from grafenne.data.split import Split
 from grafenne.nn import FeatureToNode, Grafenne
 from grafenne.nn.features import LearnedFeatures
-from grafenne.nn.new_features import DOUBT, LEAST, RIDGE, NewFeatures
+from grafenne.nn.new_features import DOUBT, LEAST, RIDGE, NewFeatures, learn_new_features
+from grafenne.training.node_objective import NodeNetwork
 from tests.small_graphs import random_graph
 
 
@@ -92,6 +93,31 @@ def test_half_a_feature_is_half_as_much_in_the_mean() -> None:
         mean = (scores / scores.sum()) @ attention.message(senders)
         grown = attention.count_shift + mean * attention.count_scale
         torch.testing.assert_close(found[node], mean + share.sum().log1p() * grown)
+
+
+@pytest.mark.parametrize(("losses", "worth"), [((1, 2, 4, 2), True), ((3, 2, 1, 3), False)])
+def test_both_halves_of_the_features_are_asked(losses: tuple[float, ...], worth: bool) -> None:
+    graph = random_graph(4, nodes=9, features=6)
+    seen = to_allotropic(graph)
+    encoder = Grafenne(LearnedFeatures(graph.features, 8), width=8).eval()
+    network = NodeNetwork(encoder, 3).eval()
+    before = encoder.features.weight.detach().clone()
+    told = iter(losses)  # of each half: with the mean of its company, with the vectors read
+    shown = []
+
+    def outputs(keep: torch.Tensor | None) -> torch.Tensor:
+        shown.append(keep)
+        with torch.no_grad():
+            return network(seen, keep)
+
+    learn_new_features(network, seen, outputs, lambda _: next(told), 6, np.random.default_rng(0))
+    assert network.new_features.is_learned == worth
+    assert torch.equal(encoder.features.weight, before)
+    hidden = [keep == 0 for keep in (shown[0], shown[3])]
+    assert torch.equal(hidden[0], ~hidden[1])  # each triple is hidden once
+    for first in (0, 3):
+        for keep in shown[first + 1 : first + 3]:
+            assert torch.equal(keep, torch.where(shown[first] == 0, 0.5, 1.0))
 
 
 def words(new: bool, nodes: int = 300) -> FeatureGraph:

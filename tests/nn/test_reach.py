@@ -16,6 +16,7 @@ from grafenne.data.split import Split
 from grafenne.errors import ModelFileError, ParameterError
 from grafenne.nn import Reach
 from grafenne.nn.block import kept_blocks, whole_graph_blocks
+from grafenne.ops import Adjacency
 from tests.reference import adjacency_edges, randomised
 from tests.small_graphs import random_graph
 
@@ -61,6 +62,18 @@ def test_nodes_that_have_heard_nothing_do_not_count() -> None:
     messages = torch.randn(9, 4, dtype=torch.double)
     blocks = whole_graph_blocks(few, 3, torch.double)
     torch.testing.assert_close(reach(blocks, messages, None), by_loops(reach, few, messages))
+
+
+def test_edges_of_negative_weight_count_by_their_size() -> None:
+    graph = to_allotropic(random_graph(3, nodes=9, weighted=True))
+    edges = graph.adjacency
+    assert edges.weights is not None
+    sign = torch.where(torch.arange(len(edges)) % 3 == 0, -1.0, 1.0)
+    graph = graph.with_adjacency(Adjacency(edges.pattern, edges.weights * sign))
+    reach = randomised(Reach(4, 3))
+    messages = torch.randn(9, 4, dtype=torch.double)
+    blocks = whole_graph_blocks(graph, 3, torch.double)
+    torch.testing.assert_close(reach(blocks, messages, None), by_loops(reach, graph, messages))
 
 
 def test_a_feature_that_is_left_out_is_not_heard() -> None:

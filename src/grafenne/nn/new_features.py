@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from grafenne.allotrope import AllotropicGraph
+from grafenne.nn.block import triple_weights
 from grafenne.ops import sparse_product
 
 Answers = Callable[["Tensor | None"], Tensor]
@@ -169,9 +170,9 @@ def learn_new_features(
     for hidden in (order[count // 2 :], order[: count // 2]):
         known = torch.ones_like(plain)
         known[hidden] = False
-        without = outputs(_of_triples(network, graph, known))
+        without = outputs(triple_weights(graph, known, None, network.encoder.dtype))
         reading.learn(graph, without, vectors, known & plain)
-        counts = _of_triples(network, graph, trust_in(known))
+        counts = triple_weights(graph, trust_in(known), None, network.encoder.dtype)
         guesses = features.company(graph, vectors, known), reading.read(graph, without)
         for new, sign in zip(guesses, (1, -1), strict=True):
             try:
@@ -183,14 +184,6 @@ def learn_new_features(
         reading.learn(graph, outputs(None), vectors, plain)
     else:
         reading.weight.zero_()
-
-
-def _of_triples(network: Any, graph: AllotropicGraph, features: Tensor) -> Tensor:
-    """For each triple what there is for its feature."""
-    incidence = graph.incidence
-    dtype = network.encoder.dtype
-    found: Tensor = features.to(incidence.device)[incidence.indices.long()].to(dtype)
-    return found
 
 
 def place_new_features(network: Any, graph: AllotropicGraph, outputs: Answers) -> None:
@@ -211,7 +204,8 @@ def place_new_features(network: Any, graph: AllotropicGraph, outputs: Answers) -
         known = torch.from_numpy(names.find(graph.features)) >= 0
         if bool(known.all()):
             return None
-        return reading.read(graph, outputs(_of_triples(network, graph, known)))
+        without = outputs(triple_weights(graph, known, None, network.encoder.dtype))
+        return reading.read(graph, without)
 
     if graph.features != features.names:
         graph.once(NEW_VECTORS, read)

@@ -37,8 +37,7 @@ class Reach(nn.Module):
     would drown it. Figures, on validation data: Cora, 20 labels per class, features of one node
     in 200 known, three seeds: 46.6 % if nothing heard counts as zero, 72.1 % as it is here; one
     cell in 200 known: 75.5 % and 77.1 %. Ten steps are enough where most nodes are labelled (one
-    cell in a hundred known, five seeds: 71.9 % without a reach, 82.7 % with it; five layers
-    instead give 82.0 % in several times the time).
+    cell in a hundred known, three seeds: 73.4 % without a reach, 85.6 % with it).
 
     Args:
         width: Width of the messages.
@@ -91,7 +90,8 @@ class Reach(nn.Module):
             knows: The same for receivers with features of their own.
         """
         pattern, weights = adjacency.pattern, adjacency.mean_weights(heard.dtype)
-        around = sparse_product(pattern, weights.abs(), heard)
+        weights = weights if adjacency.weights is None else weights.abs()
+        around = sparse_product(pattern, weights, heard)
         return torch.lerp(around, first_rows(knows, pattern.num_rows), self.restart)
 
     def step(self, adjacency: Adjacency, far: Tensor, own: Tensor, share: Tensor) -> Tensor:
