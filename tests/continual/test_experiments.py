@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from grafenne import datasets
-from grafenne.continual.experiment import continual_rows, continual_run
+from grafenne.continual.experiment import continual_rows, continual_runs
 from grafenne.continual.inductive import hide_part, inductive_run, next_release
 from grafenne.continual.results import StepResult, StreamResults
 from grafenne.errors import UnknownNameError
@@ -18,7 +18,7 @@ DATA: dict[str, Any] = {"num_nodes": 120, "num_features": 40}
 
 
 def test_a_continual_run_tells_steps_and_summaries() -> None:
-    rows = continual_run("synthetic", "ewc", 1, steps=2, settings=SMALL, options=DATA)
+    (rows,) = continual_runs("synthetic", ["ewc"], 1, steps=2, settings=SMALL, options=DATA)
     assert {row["strategy"] for row in rows} == {"ewc"}
     assert {row["seed"] for row in rows} == {1}
     of_all = [row for row in rows if row["metric"] == "accuracy"]
@@ -27,8 +27,17 @@ def test_a_continual_run_tells_steps_and_summaries() -> None:
     told = {row["metric"]: row["value"] for row in rows if row["step"] is None}
     assert {"average", "forgetting", "backward", "forward", "average_affected"} <= told.keys()
     assert told["average"] == pytest.approx(np.mean([row["value"] for row in of_all[1:]]))
-    again = continual_run("synthetic", "ewc", 1, steps=2, settings=SMALL, options=DATA)
-    assert [row["value"] for row in again] == [row["value"] for row in rows]
+
+
+def test_a_strategy_does_not_depend_on_those_that_went_before() -> None:
+    names, known = ["replay", "frozen", "ewc"], {"steps": 2, "settings": SMALL, "options": DATA}
+    together = list(continual_runs("synthetic", names, 1, **known))
+    for name, rows in zip(names, together, strict=True):
+        (alone,) = continual_runs("synthetic", [name], 1, **known)
+        assert {row["strategy"] for row in rows} == {name}
+        assert [(row["metric"], row["step"], row["value"]) for row in rows] == [
+            (row["metric"], row["step"], row["value"]) for row in alone
+        ]
 
 
 def test_rows_by_hand() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,31 @@ def test_leaking_cells_are_run_on_demand_and_say_so(run: Run, tmp_path: Path) ->
     assert told == [("sage", False), ("fp+sage", False), ("fp+sage", True)]
     assert "--leaked" in rows[2]["command"]
     assert "--leaked" not in rows[1]["command"]
+
+
+def test_runs_that_share_a_process_are_kept_one_by_one(run: Run, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    arguments = ("experiment", "shared", "--results", results, "--data-root", tmp_path)
+    assert run(*arguments).code == 2
+    file = ResultFile(results / "shared.jsonl")
+
+    def processes() -> dict[int, set[float]]:
+        """Process of every good run of each seed; the seed comes with the line that follows."""
+        found: dict[int, set[float]] = {}
+        for line, following in pairwise(file.read()):
+            if "step" in line and "error" not in following:
+                found.setdefault(following["seed"], set()).add(line["value"])
+        return found
+
+    whole = [row for row in file.read() if "identity" in row]
+    assert [(row["strategy"], row["seed"], "error" in row) for row in whole] == [
+        ("good", 0, False), ("bad", 0, True), ("good", 1, False), ("bad", 1, True),
+    ]  # fmt: skip
+    (tmp_path / "good").touch()
+    assert "4 runs, 2 of them there already" in run(*arguments).err
+    file.path.unlink()
+    assert run(*arguments).code == 0
+    assert [len(found) for found in processes().values()] == [1, 1]
 
 
 def test_a_failed_run_is_told_and_tried_again(run: Run, tmp_path: Path) -> None:

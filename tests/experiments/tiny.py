@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,21 @@ def register_tiny() -> None:
                 seeds=2,
             )
         )
+    cells = [
+        Cell("shared", "synthetic", "any", extra={"strategy": name}) for name in ("good", "bad")
+    ]
+    register(
+        Experiment(
+            name="shared",
+            title="Runs in one process",
+            paper="none",
+            cells=cells,
+            run="tests.experiments.tiny:run_shared",
+            configure="tests.experiments.tiny:configure",
+            together="strategy",
+            seeds=2,
+        )
+    )
 
 
 def configure(cell: Cell, *, chosen: Any, epochs: int | None) -> dict[str, Any]:
@@ -91,3 +106,19 @@ def run_slow(
         Path(os.environ["SLOW"]).write_text(str(os.getpid()))
         time.sleep(600)
     return {"value": 0.5, "metric": "accuracy"}
+
+
+def run_shared(
+    *,
+    keys: Sequence[Mapping[str, Any]],
+    seed: int,
+    config: Any,
+    tell: Callable[[Mapping[str, Any]], None],
+    root: Path | None,
+) -> None:
+    """Tells which process each run was made in; the bad strategy fails like :func:`run_broken`."""
+    for place, cell in enumerate(keys):
+        if cell["strategy"] == "bad" and not (root is not None and (root / "good").exists()):
+            raise ValueError("this one is bad")
+        rows = [{"step": 0, "value": float(os.getpid())}]
+        tell({"place": place, "metric": "accuracy", "value": 0.25 + seed / 2, "rows": rows})

@@ -1,15 +1,16 @@
-"""One run of the continual experiment: a strategy on a stream, as rows of results."""
+"""Runs of the continual experiment: strategies on a stream, as rows of results."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grafenne.continual.evaluation import run_stream
+from grafenne.continual.evaluation import fit_first, run_stream
 from grafenne.continual.registry import make_strategy
 from grafenne.continual.results import StreamResults
+from grafenne.continual.strategies import Strategy
 from grafenne.continual.streams import make_task
 
 SUMMARIES = {
@@ -25,9 +26,9 @@ SUMMARIES = {
 """Metrics of a whole stream, and what :meth:`StreamResults.summary` calls them."""
 
 
-def continual_run(
+def continual_runs(
     dataset: str,
-    strategy: str,
+    strategies: Sequence[str],
     seed: int,
     *,
     steps: int | None = None,
@@ -37,41 +38,51 @@ def continual_run(
     new_labels: float | None = None,
     options: Mapping[str, Any] | None = None,
     root: str | Path | None = None,
-) -> list[dict[str, Any]]:
-    """Lets one strategy follow a stream.
+) -> Iterator[list[dict[str, Any]]]:
+    """Lets strategies follow a stream, one after the other, all from the same first model.
 
     Args:
         dataset: A stream, see :func:`~grafenne.continual.make_task`.
-        strategy: Name of the strategy; ``retrain`` is the oracle.
+        strategies: Names of strategies; ``retrain`` is the oracle.
         seed: Seed of the stream, the split, fitting and the updates.
         steps: Only so many changes.
         settings: Settings of the classifier.
-        strategy_settings: Settings of the strategy.
+        strategy_settings: Settings of the strategies.
         update: Arguments of ``update``, such as ``states``.
         new_labels: Share of the new nodes whose label becomes known.
         options: Options of the dataset.
         root: The folder with the data.
 
-    Returns:
-        Rows with ``dataset, strategy, step, seed, metric, value, seconds``: an accuracy for each
-        step and group of test nodes, and the metrics of the whole stream with step ``None``,
-        whose seconds are those of all updates together.
+    Yields:
+        For each strategy rows with ``dataset, strategy, step, seed, metric, value, seconds``: an
+        accuracy for each step and group of test nodes, and the metrics of the whole stream with
+        step ``None``, whose seconds are those of all updates together.
     """
     from grafenne import GrafenneClassifier
 
     task = make_task(dataset, seed, root=root, steps=steps, new_labels=new_labels, options=options)
-    plans = [make_strategy(strategy, **(strategy_settings or {}))]
-    if strategy != "frozen":  # which the forward transfer is measured against; it costs no training
-        plans.append(make_strategy("frozen"))
-    results = run_stream(
-        GrafenneClassifier(**(settings or {})),
-        task.stream,
-        plans,
-        split_rule=task.split_rule,
-        seed=seed,
-        options=update,
-    )
-    return continual_rows(results, dataset, [strategy])
+    classifier = GrafenneClassifier(**(settings or {}))
+    fitted = fit_first(classifier, task.stream.first, task.split_rule, seed)
+
+    def follow(strategy: Strategy) -> StreamResults:
+        return run_stream(
+            classifier,
+            task.stream,
+            [strategy],
+            split_rule=task.split_rule,
+            seed=seed,
+            options=update,
+            fitted=fitted,
+        )
+
+    # What the forward transfer is measured against; it costs no training.
+    frozen = follow(make_strategy("frozen"))
+    for strategy in strategies:
+        results = frozen
+        if strategy != "frozen":
+            own = follow(make_strategy(strategy, **(strategy_settings or {})))
+            results = StreamResults([*own.steps, *frozen.steps], seed)
+        yield continual_rows(results, dataset, [strategy])
 
 
 def continual_rows(
@@ -108,26 +119,35 @@ def continual_rows(
     return rows
 
 
-def run_cell(
-    *, keys: Mapping[str, Any], seed: int, config: Mapping[str, Any], root: Path | None = None
-) -> dict[str, Any]:
-    """One run for ``grafenne experiment continual``: the average, and in ``rows`` all else.
+def run_cells(
+    *,
+    keys: Sequence[Mapping[str, Any]],
+    seed: int,
+    config: Mapping[str, Any],
+    tell: Callable[[Mapping[str, Any]], None],
+    root: Path | None = None,
+) -> None:
+    """The runs of a stream for ``grafenne experiment continual``: one for each strategy.
 
     Args:
-        keys: ``dataset`` and ``strategy``.
+        keys: ``dataset``, the same in all, and ``strategy``.
         seed: The seed.
-        config: ``classifier``, its settings, and further arguments of :func:`continual_run`.
+        config: ``classifier``, its settings, and further arguments of :func:`continual_runs`.
+        tell: Called after each strategy with its ``place`` in ``keys``, the average, and in
+            ``rows`` all else.
         root: The folder with the data.
     """
     more, begin = dict(config), time.perf_counter()
-    rows = continual_run(
-        keys["dataset"],
-        keys["strategy"],
+    runs = continual_runs(
+        keys[0]["dataset"],
+        [cell["strategy"] for cell in keys],
         seed,
         settings=more.pop("classifier", None),
         root=root,
         **more,
     )
-    place = next(place for place, row in enumerate(rows) if row["metric"] == "average")
-    spent = round(time.perf_counter() - begin, 2)
-    return {**rows.pop(place), "run_seconds": spent, "rows": rows}
+    for place, rows in enumerate(runs):
+        average = next(place for place, row in enumerate(rows) if row["metric"] == "average")
+        spent = round(time.perf_counter() - begin, 2)
+        tell({"place": place, **rows.pop(average), "run_seconds": spent, "rows": rows})
+        begin = time.perf_counter()

@@ -31,6 +31,10 @@ class Experiment:
             Each of its ``rows``, if it has them, becomes a line of its own before that one.
             ``keys`` are those of the cell with ``experiment``, ``config`` is what ``configure``
             gave and ``root`` the folder with the data (``None`` for the usual one).
+        together: A key of the cells, such as ``strategy``, or nothing. Runs that differ in it alone
+            are made in one process, which computes once what they have in common: ``run`` gets a
+            list as ``keys``, and ``tell``, to be called for each of them with what is known of it
+            and its ``place`` in the list.
         configure: ``module:function``, called as ``function(cell, chosen=..., epochs=...)``. It
             returns everything that decides the result, as plain data: ``chosen`` are the settings
             that a search found, or ``None``; ``epochs`` bounds training if it is not ``None``.
@@ -44,6 +48,7 @@ class Experiment:
     cells: Sequence[Cell]
     metric: str = "accuracy"
     run: str = "grafenne.experiments.fit:run_cell"
+    together: str = ""
     configure: str = "grafenne.experiments.configuration:configure"
     seeds: int = 5
     unit: str = "percent"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from grafenne.experiments.cells import PLAIN_KEYS, Cell, Run, value_text
+from grafenne.experiments.cells import PLAIN_KEYS, Cell, Run, digest, value_text
 from grafenne.experiments.chosen import PACKAGED, ChosenSettings
 from grafenne.experiments.cost import CostModel, duration_text
 from grafenne.experiments.pool import Task, run_tasks
@@ -113,7 +113,6 @@ def run_plan(plan: Plan, options: Options) -> list[str]:
     """
     file = ResultFile(options.results / f"{plan.experiment.name}.jsonl")
     file.check_place()
-    left = {run.identity: run for run in plan.left}
     for run in plan.runs:
         row = plan.borrowed.get(run.identity)
         if row is not None and run.identity not in plan.found:
@@ -121,41 +120,59 @@ def run_plan(plan: Plan, options: Options) -> list[str]:
             file.append(own)
             plan.found[run.identity] = own
     tasks = [
-        Task(
-            run.identity,
-            plan.experiment.run,
-            {
-                "keys": {"experiment": plan.experiment.name, **run.cell.keys},
-                "seed": run.seed,
-                "config": run.config,
-                "root": options.root,
-            },
-        )
-        for run in left.values()
+        _task(plan.experiment, runs, options.root)
+        for runs in _in_one_process(plan.left, plan.experiment.together)
     ]
     errors = []
     progress = RunProgress(plan.costs, options.jobs, quiet=options.quiet)
+
+    def keep(run: Run, told: dict[str, Any]) -> None:
+        for more in told.pop("rows", ()):  # before the line with which the run counts as done
+            file.append({"experiment": plan.experiment.name, **more})
+        row = {**_head(run, options), **told, "config": run.config}
+        row |= {"threads": options.threads, "version": __version__}
+        file.append(row)
+        if "error" in row:
+            errors.append(f"{run.describe()}: {row['error']}")
+            text = f"{run.describe()} failed: {row['error']}"
+        else:
+            plan.found[run.identity] = row
+            text = f"{run.describe()}: {outcome_text(row)}"
+        progress.finish(run.identity, text)
+
     try:
         for event in run_tasks(tasks, jobs=options.jobs, threads=options.threads):
-            if event.kind not in ("done", "failed"):
-                continue
-            run = left[event.task.name]
-            told = plain(event.data)
-            for more in told.pop("rows", ()):  # before the line with which the run counts as done
-                file.append({"experiment": plan.experiment.name, **more})
-            row = {**_head(run, options), **told, "config": run.config}
-            row |= {"threads": options.threads, "version": __version__}
-            file.append(row)
-            if event.kind == "failed":
-                errors.append(f"{run.describe()}: {row['error']}")
-                text = f"{run.describe()} failed: {row['error']}"
-            else:
-                plan.found[run.identity] = row
-                text = f"{run.describe()}: {outcome_text(row)}"
-            progress.finish(run.identity, text)
+            runs, told = event.task.name, plain(event.data)
+            if event.kind == "told":
+                keep(runs[told.pop("place")], told)
+            elif event.kind == "failed" or (event.kind == "done" and not event.task.tells):
+                for run in runs:
+                    if run.identity not in plan.found:
+                        keep(run, dict(told))
     finally:
         progress.close()
     return errors
+
+
+def _in_one_process(runs: Iterable[Run], together: str) -> list[list[Run]]:
+    """The runs in the order in which they come, those that differ in one key alone as one."""
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        shared = {name: value for name, value in run.cell.keys.items() if name != together}
+        name = digest([shared, run.seed, run.config]) if together else run.identity
+        groups.setdefault(name, []).append(run)
+    return list(groups.values())
+
+
+def _task(experiment: Experiment, runs: list[Run], root: Path | None) -> Task:
+    keys = [{"experiment": experiment.name, **run.cell.keys} for run in runs]
+    arguments = {
+        "keys": keys if experiment.together else keys[0],
+        "seed": runs[0].seed,
+        "config": runs[0].config,
+        "root": root,
+    }
+    return Task(runs, experiment.run, arguments, tells=bool(experiment.together))
 
 
 def _head(run: Run, options: Options) -> dict[str, Any]:

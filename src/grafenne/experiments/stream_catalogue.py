@@ -62,7 +62,8 @@ register(
         paper="Figure on continual learning, and real releases",
         cells=_continual_cells(),
         metric="average",
-        run="grafenne.continual.experiment:run_cell",
+        run="grafenne.continual.experiment:run_cells",
+        together="strategy",
         configure="grafenne.experiments.stream_catalogue:configure",
     )
 )
