@@ -13,9 +13,7 @@ from grafenne.experiments.configuration import configure
 from grafenne.experiments.registry import experiments, get_experiment
 from grafenne.experiments.runner import Options, make_plan
 from grafenne.experiments.search import (
-    FEW_TRIALS,
     SEARCH_SEEDS,
-    TRIALS,
     best_trial,
     expected_trials,
     searched_cells,
@@ -40,12 +38,16 @@ def test_all_methods_are_searched_in_spaces_of_the_same_size() -> None:
 
 
 def test_all_methods_get_the_same_number_of_trials() -> None:
-    counts: dict[tuple[str | None, str, float], set[int]] = {}
+    counts: dict[tuple[str | None, str, float], set[tuple[int, ...]]] = {}
     for cell in paper_cells():
-        counts.setdefault((cell.search, cell.dataset, cell.p), set()).add(len(trials_of(cell)))
+        seeds = tuple(trial.seed for trial in trials_of(cell))
+        counts.setdefault((cell.search, cell.dataset, cell.p), set()).add(seeds)
     for (search, dataset, _), found in counts.items():
-        few = search == "links" or dataset == "physics"
-        assert found == {len(SEARCH_SEEDS) * (FEW_TRIALS if few else TRIALS)}
+        if search == "links" or dataset == "physics":
+            assert found == {(100,) * 4}
+        else:
+            number = 4 if search == "backbones" else 8
+            assert found == {(100,) * number + (101,) * number}
 
 
 def test_the_first_trial_is_the_defaults_and_no_other_is() -> None:

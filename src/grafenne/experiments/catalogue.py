@@ -142,7 +142,7 @@ register(
             SMALL,
             ("gat", "grafenne-gat", "gin", "grafenne-gin"),
             RATES,
-            search="classification",
+            search="backbones",
         ),
     )
 )

@@ -13,7 +13,6 @@ from grafenne.experiments.pool import Task, run_tasks
 from grafenne.experiments.progress import RunProgress
 from grafenne.experiments.runner import SEARCH_FILE, Options, plain
 from grafenne.experiments.search import (
-    SEARCH_SEEDS,
     Trial,
     best_trial,
     expected_trials,
@@ -135,10 +134,10 @@ def _choose(
     entry = {
         "settings": dict(settings),
         "trial": best["trial"],
-        "trials": len(group) // len(SEARCH_SEEDS),
+        "trials": len({trial.number for trial in group}),
         "loss": best["loss"],
         "metric": best["metric"],
-        "seeds": list(SEARCH_SEEDS),
+        "seeds": sorted({trial.seed for trial in group}),
     }
     if chosen.entry(group[0].cell) != entry:
         chosen.put(group[0].cell, entry)
