@@ -12,7 +12,9 @@ import torch
 
 from grafenne import FeatureGraph, GrafenneClassifier, GrafenneRegressor
 from grafenne.allotrope import to_allotropic
+from grafenne.continual.inductive import hide_part
 from grafenne.data.split import Split
+from grafenne.datasets import synthetic
 from grafenne.nn import FeatureToNode, Grafenne
 from grafenne.nn.features import LearnedFeatures
 from grafenne.nn.new_features import DOUBT, LEAST, RIDGE, NewFeatures, learn_new_features
@@ -75,6 +77,22 @@ def test_a_feature_that_is_guessed_at_counts_half() -> None:
     half = torch.where(seen.incidence.indices < 3, 1.0, 0.5).double()
     torch.testing.assert_close(encoder(seen, half).nodes, found)
     assert not torch.allclose(encoder(seen).nodes, found)
+
+
+@pytest.mark.parametrize("kind", ["learned", "name", "structural"])
+def test_features_that_training_never_saw_count_half_until_an_update(kind: str) -> None:
+    hidden = hide_part(synthetic(num_nodes=60, num_features=12), 0)
+    for shown in (False, True):
+        model = GrafenneClassifier(features=kind, width=8, epochs=3, labels_as_features=shown)
+        model.fit(hidden.part, hidden.split)
+        graph = model._prepare(hidden.whole)
+        trust = model.network_.encoder.features.trust(graph).tolist()
+        new = [count for name, count in zip(graph.features, trust, strict=True)
+               if name in hidden.unseen]  # fmt: skip
+        assert new == [0.5] * len(hidden.unseen)
+        assert sum(trust) == len(trust) - len(new) / 2
+        model.update(hidden.part, hidden.whole, split=hidden.whole_split)
+        assert model.network_.encoder.features.trust(model._prepare(hidden.whole)) is None
 
 
 def test_half_a_feature_is_half_as_much_in_the_mean() -> None:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError
-from grafenne.nn.features import LearnedFeatures, StructuralFeatures
+from grafenne.nn.features import LearnedFeatures, NameFeatures, StructuralFeatures
 from grafenne.tasks.classification import NodeClassification
 from grafenne.training.label_features import FeaturesAndLabels, LabelFeatures
 
@@ -42,8 +42,8 @@ def grow_features(network: NodeNetwork, names: Vocabulary, graph: AllotropicGrap
     prefix = "encoder.features."
     if isinstance(embedding, FeaturesAndLabels):
         embedding, prefix = embedding.inner, prefix + "inner."
-    if isinstance(embedding, StructuralFeatures):
-        embedding.names = names  # the update trains on their sketches
+    if isinstance(embedding, NameFeatures | StructuralFeatures):
+        embedding.names = names  # the update trains on them
     if not isinstance(embedding, LearnedFeatures):
         return {}
     place = embedding.names.find(names)

@@ -102,8 +102,18 @@ class FeaturesAndLabels(FeatureEmbedding):
 
     def forward(self, graph: AllotropicGraph) -> Tensor:
         """The starting states, ``[num_features, width]``; the labels are the last of them."""
-        plain = graph.once(("without labels", len(self.names)), lambda: self._without(graph))
-        return torch.cat((self.inner(plain), self.labels))
+        return torch.cat((self.inner(self._plain(graph)), self.labels))
+
+    def trust(self, graph: AllotropicGraph) -> Tensor | None:
+        """As the other Φ has it; labels count fully."""
+        inner = self.inner.trust(self._plain(graph))
+        return None if inner is None else torch.cat((inner, inner.new_ones(len(self.names))))
+
+    def _plain(self, graph: AllotropicGraph) -> AllotropicGraph:
+        found: AllotropicGraph = graph.once(
+            ("without labels", len(self.names)), lambda: self._without(graph)
+        )
+        return found
 
     def _without(self, graph: AllotropicGraph) -> AllotropicGraph:
         count = graph.num_features - len(self.names)
