@@ -41,6 +41,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python scripts/readme_table.py --check
 
 NAME ?= all
 bench: $(INSTALLED)

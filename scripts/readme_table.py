@@ -1,7 +1,9 @@
-"""Writes the README's tables of results and of speed again, between their marker comments.
+"""Writes the README's tables of results and of speed again, and all tables beside the results.
+
+In the README they stand between marker comments; RESULTS/tables.md has nothing else.
 
 python scripts/readme_table.py            # from results/
-python scripts/readme_table.py --check    # only tells whether the README is up to date
+python scripts/readme_table.py --check    # only tells whether both files are up to date
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from benchmarks.markdown import speed_table
 from benchmarks.results import read_rows
 from grafenne.data.atomic import atomic_write
 from grafenne.errors import DataError, GrafenneError
-from grafenne.experiments.report import Results, main_table, read_results
+from grafenne.experiments.report import Results, main_table, read_results, report_markdown
 
 
 def markers(name: str) -> tuple[str, str]:
@@ -42,21 +44,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--readme", type=Path, default=Path("README.md"))
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if stale")
     options = parser.parse_args(arguments)
+    tables = options.results / "tables.md"
     try:
         there = options.results.is_dir() and any(options.results.glob("*.jsonl"))
         results = read_results([options.results]) if there else Results()
         old = options.readme.read_text(encoding="utf-8")
         new = replace_table(old, "results", main_table(results))
         new = replace_table(new, "speed", speed_table(read_rows(options.results / "bench.jsonl")))
+        written = tables.read_text(encoding="utf-8") if tables.is_file() else ""
+        told = {options.readme: (old, new)}
+        if there:
+            told[tables] = (written, report_markdown(results))
     except (GrafenneError, OSError) as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2
     if options.check:
-        print(f"{options.readme} is {'up to date' if new == old else 'stale'}.")
-        return int(new != old)
-    with atomic_write(options.readme) as beside:
-        beside.write_text(new, encoding="utf-8")
-    print(f"{options.readme}: {'unchanged' if new == old else 'table written'}")
+        for path, (before, after) in told.items():
+            print(f"{path} is {'up to date' if after == before else 'stale'}.")
+        return int(any(after != before for before, after in told.values()))
+    for path, (before, after) in told.items():
+        with atomic_write(path) as beside:
+            beside.write_text(after, encoding="utf-8")
+        print(f"{path}: {'unchanged' if after == before else 'written'}")
     return 0
 
 

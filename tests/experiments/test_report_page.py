@@ -132,6 +132,16 @@ def test_best_significance_and_command(tmp_path: Path) -> None:
     assert counts["problems_ours_significantly_better"] == 1
 
 
+def test_notes_may_have_lists_code_and_strong_words(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text(
+        "## physics\n\n- **Why:** `p` is\n  high & 2 * 3 ** 4\n- so\n"
+    )
+    write_rows(tmp_path / "a.jsonl", method_rows("sage", (0.80, 0.81, 0.82)))
+    page, _ = report_html(read_results([tmp_path]))
+    wanted = "<li><strong>Why:</strong> <code>p</code> is high &amp; 2 * 3 ** 4</li><li>so</li>"
+    assert f"<h3>physics</h3>\n<ul>{wanted}</ul>" in page
+
+
 def test_a_partial_cell_tells_its_seeds(tmp_path: Path) -> None:
     rows = method_rows("sage", (0.80, 0.81, 0.82), settings="default")
     rows += method_rows("gcnmf", (0.80, 0.81, 0.82, 0.83, 0.84))
@@ -262,6 +272,7 @@ def test_the_readme_is_written_between_its_markers(
     (begin, end), (fast, faster) = markers("results"), markers("speed")
     old = f"before\n{begin}\nold\n{end}\nbetween\n{fast}\nold\n{faster}\nafter\n"
     readme.write_text(old, encoding="utf-8")
+    (folder / "tables.md").unlink(missing_ok=True)
     arguments = [str(folder), "--readme", str(readme)]
     assert write_readme([*arguments, "--check"]) == 1
     assert write_readme(arguments) == 0
@@ -270,7 +281,12 @@ def test_the_readme_is_written_between_its_markers(
     assert f"|\n{end}\nbetween\n{fast}\n" in text
     assert text.endswith(f"\n{faster}\nafter\n")
     assert "old" not in text
+    tables = (folder / "tables.md").read_text(encoding="utf-8")
+    for heading in ("Physics at extreme missing rates", "Continual learning", "Where we lose"):
+        assert f"\n## {heading}\n" in tables
     assert write_readme([*arguments, "--check"]) == 0
+    (folder / "tables.md").write_text("old", encoding="utf-8")
+    assert write_readme([*arguments, "--check"]) == 1
     readme.write_text("no markers", encoding="utf-8")
     assert write_readme(arguments) == 2
     assert "results: begin" in capsys.readouterr().err

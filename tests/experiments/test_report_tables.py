@@ -241,6 +241,32 @@ def test_markdown_has_the_paper_beside_ours(tmp_path: Path) -> None:
     assert "a\\|b" in text
 
 
+def test_markdown_sums_up_streams_and_unseen_features(tmp_path: Path) -> None:
+    def stream(strategy: str, seed: int, value: float, seconds: float) -> dict[str, Any]:
+        head = {"experiment": "continual", "dataset": "cora", "strategy": strategy, "seed": seed}
+        return {**head, "step": 1, "metric": "accuracy", "value": value, "seconds": seconds}
+
+    def unseen(vectors: str, variant: str, seed: int, value: float) -> dict[str, Any]:
+        head = {"experiment": "inductive", "dataset": "cora", "method": vectors, "seed": seed}
+        return {**head, "variant": variant, "metric": "accuracy_new", "value": value}
+
+    rows = [
+        *(stream("retrain", seed, 0.8 + seed / 50, 10.0) for seed in (0, 1)),
+        *(stream("ewc", seed, 0.79 + seed / 50, 1.0) for seed in (0, 1)),
+        *(unseen("name", variant, 0, 0.5) for variant in ("used", "ignored")),
+        *(unseen("learned", "used", seed, 0.75 - seed / 50) for seed in (0, 1)),
+        *(unseen("learned", "ignored", seed, 0.70) for seed in (0, 1)),
+    ]
+    text = report_markdown(read(tmp_path, rows))
+    assert "| ewc | 80.00 ± 1.41 | 1.00 ± 0.00 |" in text
+    assert " | 0.1 × | 1.0 s | 2 |\n| retrain | 81.00 ± 1.41 | 0.00 ± 0.00 |" in text
+    assert "## Unseen features: accuracy on new nodes" in text
+    assert (
+        "| learned | 70.00 ± 0.00 | 74.00 ± 1.41 | +4.00 | 2 |\n"
+        "| name | 50.00 | 50.00 | +0.00 | 1 |" in text
+    )
+
+
 def test_the_main_table_has_a_line_per_problem(tmp_path: Path) -> None:
     rows = [
         *method_rows("sage", (0.80, 0.81, 0.82)),

@@ -11,7 +11,6 @@ from grafenne.experiments.report.charts import COLOURS, Series, line_chart
 from grafenne.experiments.report.markup import (
     DASH,
     Raw,
-    figure_text,
     folded,
     plain_table,
     safe,
@@ -20,10 +19,12 @@ from grafenne.experiments.report.markup import (
 from grafenne.experiments.report.stream_rows import (
     GROUPS,
     ORACLE,
+    Shown,
     Spread,
     accuracy_group,
     order,
     spread,
+    spread_html,
     summary_name,
     usable,
 )
@@ -49,8 +50,7 @@ def continual_html(rows: Rows) -> str:
         here = [row for row in found if row["dataset"] == dataset]
         charts = "".join(_chart(dataset, group, here) for group in GROUPS)
         parts.append(
-            f"<h3>{safe(dataset)}</h3>\n{_summary(dataset, here)}\n"
-            f"<div class=figures>{charts}</div>"
+            f"<h3>{safe(dataset)}</h3>\n{_table(dataset, here)}\n<div class=figures>{charts}</div>"
         )
     return "\n".join(parts)
 
@@ -91,16 +91,28 @@ def _chart(dataset: str, group: str, rows: Rows) -> Raw:
     return line_chart(title, series, ticks, across="step", up="accuracy, %")
 
 
-def _summary(dataset: str, rows: Rows) -> Raw:
+def _table(dataset: str, rows: Rows) -> Raw:
+    headings, lines = summary(rows, spread_html)
+    label = f"Continual learning on {dataset}"
+    return plain_table(headings, lines, range(1, len(headings)), label=label)
+
+
+def summary(rows: Rows, show: Shown) -> tuple[list[str], list[list[str]]]:
+    """Headings and a line per strategy.
+
+    Args:
+        rows: Rows of one dataset.
+        show: How a mean and its deviation are written.
+    """
     told = []
     strategies = order(str(row["strategy"]) for row in rows)
     for strategy in strategies:
-        line: list[object] = [strategy]
+        line = [strategy]
         for name in COLUMNS:
-            line.append(_spread_text(_measure(rows, strategy, name)))
+            line.append(show(_measure(rows, strategy, name)))
         line.append(_ratio_text(_measure(rows, strategy, "seconds ratio")))
         line.append(seconds_text(_seconds(rows, strategy)) or DASH)
-        line.append(len({row.get("seed") for row in rows if row["strategy"] == strategy}))
+        line.append(str(len({row.get("seed") for row in rows if row["strategy"] == strategy})))
         told.append(line)
     headings = [
         *("strategy", "average", "gap to oracle", "forgetting", "update forgetting"),
@@ -111,12 +123,7 @@ def _summary(dataset: str, rows: Rows) -> Raw:
         for place in range(len(headings))
         if place in (0, 1, 2, 3, 7) or any(line[place] != DASH for line in told)
     ]
-    return plain_table(
-        [headings[place] for place in kept],
-        [[line[place] for place in kept] for line in told],
-        range(1, len(kept)),
-        label=f"Continual learning on {dataset}",
-    )
+    return [headings[place] for place in kept], [[line[place] for place in kept] for line in told]
 
 
 def _measure(rows: Rows, strategy: str, name: str) -> Spread | None:
@@ -162,13 +169,6 @@ def _updates(rows: Rows, strategy: str) -> Rows:
 def _seconds(rows: Rows, strategy: str) -> float | None:
     times = [row["seconds"] for row in _updates(rows, strategy) if row.get("seconds") is not None]
     return statistics.fmean(times) if times else None
-
-
-def _spread_text(found: Spread | None) -> object:
-    if found is None:
-        return DASH
-    shown = figure_text(found.mean, True)
-    return Raw(shown if found.std is None else f"{shown} <small>± {100 * found.std:.2f}</small>")
 
 
 def _ratio_text(found: Spread | None) -> str:

@@ -7,7 +7,14 @@ from typing import Any
 
 from grafenne.experiments.report.charts import Series, line_chart
 from grafenne.experiments.report.markup import DASH, Raw, figure_text, plain_table, safe
-from grafenne.experiments.report.stream_rows import Spread, accuracy_group, spread, usable
+from grafenne.experiments.report.stream_rows import (
+    Shown,
+    Spread,
+    accuracy_group,
+    spread,
+    spread_html,
+    usable,
+)
 
 Rows = Sequence[Mapping[str, Any]]
 VARIANTS = ("ignored", "used", "updated", "whole")
@@ -50,34 +57,41 @@ def _cell(rows: Rows, method: str, variant: str) -> Spread | None:
     )
 
 
-def _title(metric: str) -> str:
+def title(metric: str) -> str:
+    """What a metric is called in a table."""
     group = accuracy_group(metric)
     if group is None:
         return metric.replace("_", " ")
     return "accuracy" if group == "all" else f"accuracy on {group} nodes"
 
 
-def _table(dataset: str, metric: str, rows: Rows) -> Raw:
-    variants = _variants(rows)
-    told = []
+def summary(rows: Rows, show: Shown) -> tuple[list[str], list[list[str]]]:
+    """Headings and a line per kind of feature vectors; the last but one is what is gained.
+
+    Args:
+        rows: Rows of one dataset and metric.
+        show: How a mean and its deviation are written.
+    """
+    variants, told = _variants(rows), []
     for method in dict.fromkeys(str(row["method"]) for row in rows):
-        line: list[object] = [method]
-        for variant in variants:
-            found = _cell(rows, method, variant)
-            shown = DASH if found is None else figure_text(found.mean, True)
-            if found is not None and found.std is not None:
-                shown = Raw(f"{shown} <small>± {100 * found.std:.2f}</small>")
-            line.append(shown)
+        line = [method, *(show(_cell(rows, method, variant)) for variant in variants)]
         used, ignored = (_cell(rows, method, name) for name in ("used", "ignored"))
         gain = None if used is None or ignored is None else used.mean - ignored.mean
-        kind = "good" if (gain or 0) > 0 else "bad"
-        shown = DASH if gain is None else figure_text(gain, True, signed=True)
-        line.append(Raw(f"<span class={kind}>{shown}</span>") if gain is not None else shown)
-        line.append(len({row.get("seed") for row in rows if row["method"] == method}))
+        line.append(DASH if gain is None else figure_text(gain, True, signed=True))
+        line.append(str(len({row.get("seed") for row in rows if row["method"] == method})))
         told.append(line)
-    headings = [_title(metric), *variants, "used − ignored", "seeds"]
+    return ["vectors", *variants, "used − ignored", "seeds"], told
+
+
+def _table(dataset: str, metric: str, rows: Rows) -> Raw:
+    (_, *headings), lines = summary(rows, spread_html)
+    for line in lines:
+        if line[-2] != DASH:
+            better = line[-2].startswith("+") and line[-2] != figure_text(0.0, True, signed=True)
+            kind = "good" if better else "bad"
+            line[-2] = Raw(f"<span class={kind}>{line[-2]}</span>")
     label = f"Unseen features on {dataset}: {metric}"
-    return plain_table(headings, told, range(1, len(headings)), label=label)
+    return plain_table([title(metric), *headings], lines, range(1, len(headings) + 1), label=label)
 
 
 def _chart(dataset: str, metric: str, rows: Rows) -> Raw:
@@ -92,5 +106,6 @@ def _chart(dataset: str, metric: str, rows: Rows) -> Raw:
                 points.append((float(place), 100 * found.mean, std))
         series.append(Series(method, points, number))
     ticks = [(float(place), name) for place, name in enumerate(variants)]
-    title = f"{dataset}: {_title(metric)}"
-    return line_chart(title, series, ticks, across="unseen features", up="%")
+    return line_chart(
+        f"{dataset}: {title(metric)}", series, ticks, across="unseen features", up="%"
+    )

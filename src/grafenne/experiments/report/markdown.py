@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
+from grafenne.experiments.report import continual, inductive
 from grafenne.experiments.report.cells import Cells
 from grafenne.experiments.report.losses import find_losses
 from grafenne.experiments.report.markup import DASH, figure_text, p_value_text
 from grafenne.experiments.report.methods import RowKey
 from grafenne.experiments.report.runs import Results
+from grafenne.experiments.report.stream_rows import Shown, spread_text, usable
 from grafenne.experiments.report.tables import Block, Column, Entry, Table, make_tables
 
 MAIN = ("node-classification", "physics")
@@ -31,6 +34,14 @@ def report_markdown(results: Results) -> str:
                 if block.title and len(table.blocks) > 1:
                     parts += [f"### {_text(block.title)}", ""]
                 parts += [*_block(table, block), ""]
+    streams = usable(results.special("continual"))
+    if streams:
+        parts += ["## Continual learning", "", *_by_dataset(streams, continual.summary)]
+    unseen = usable(results.special("inductive"))
+    for metric in dict.fromkeys(str(row["metric"]) for row in unseen):
+        here = [row for row in unseen if row["metric"] == metric]
+        parts += [f"## Unseen features: {_text(inductive.title(metric))}", ""]
+        parts += _by_dataset(here, inductive.summary)
     losses = find_losses(tables)
     parts += ["## Where we lose", ""]
     lines = [
@@ -51,6 +62,20 @@ def report_markdown(results: Results) -> str:
     for name, text in results.notes.items():
         parts += ["", f"### {_text(name)}" if name else "", "", text]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def _by_dataset(
+    rows: Iterable[Mapping[str, Any]],
+    summary: Callable[[Sequence[Mapping[str, Any]], Shown], tuple[list[str], list[list[str]]]],
+) -> list[str]:
+    parts: list[str] = []
+    found = list(rows)
+    for dataset in dict.fromkeys(str(row["dataset"]) for row in found):
+        here = [row for row in found if row["dataset"] == dataset]
+        headings, lines = summary(here, spread_text)
+        told = [[_text(line[0]), *line[1:]] for line in lines]
+        parts += [f"### {_text(dataset)}", "", *_table(headings, told), ""]
+    return parts
 
 
 def main_table(results: Results) -> str:

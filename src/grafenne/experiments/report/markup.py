@@ -73,7 +73,7 @@ def folded(summary: str, body: str) -> str:
 
 
 def prose(text: str) -> Raw:
-    """Paragraphs, lists with ``-`` and `code` of a note; everything else is text."""
+    """Paragraphs, lists with ``-``, `code` and **strong words** of a note; else it is text."""
     parts = []
     for chunk in re.split(r"\n\s*\n", text.strip()):
         lines = [line.strip() for line in chunk.splitlines()]
@@ -97,7 +97,8 @@ def prose(text: str) -> Raw:
 
 
 def _inline(text: str) -> str:
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+    coded = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+    return re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", coded)
 
 
 def figure_text(value: float | None, percent: bool, *, signed: bool = False) -> str:

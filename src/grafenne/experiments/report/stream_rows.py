@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from grafenne.experiments.report.markup import DASH, Raw, figure_text
+
+Shown = Callable[["Spread | None"], str]
+"""How a mean and its deviation are written: :func:`spread_text` or :func:`spread_html`."""
 
 GROUPS = ("all", "affected", "unaffected", "new")
 ORACLE = "retrain"
@@ -14,6 +19,12 @@ ORDER = (
     *("ewc", "online-ewc", "ewc-replay", "finetune", "replay", "contgnn", "warm-start"),
     *("retrain", "oracle", "frozen"),
 )
+KNOWN = {
+    "dataset": ("cora", "citeseer", "actor", "physics", "debian-mini", "debian"),
+    "method": ("learned", "name", "structural"),
+}
+"""What comes first, in this order."""
+
 SUMMARIES = {
     "average": "average",
     "forgetting": "forgetting",
@@ -48,6 +59,20 @@ def spread(values: Iterable[float]) -> Spread | None:
     return Spread(statistics.fmean(found), std, len(found))
 
 
+def spread_text(found: Spread | None) -> str:
+    """``87.02 ± 0.98``."""
+    if found is None:
+        return DASH
+    shown = figure_text(found.mean, True)
+    return shown if found.std is None else f"{shown} ± {100 * found.std:.2f}"
+
+
+def spread_html(found: Spread | None) -> str:
+    """The same, with the deviation in small print."""
+    figure, sign, deviation = spread_text(found).partition(" ± ")
+    return Raw(f"{figure} <small>± {deviation}</small>") if sign else figure
+
+
 def accuracy_group(metric: str) -> str | None:
     """Which test nodes an accuracy is about: ``accuracy_new`` and the like."""
     if metric in ("accuracy", "accuracy_all"):
@@ -68,10 +93,15 @@ def order(names: Iterable[str]) -> list[str]:
 
 
 def usable(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Rows with a value; of repeated ones the last."""
+    """Rows with a value, by dataset and method; of repeated ones the last."""
     last: dict[tuple[Any, ...], Mapping[str, Any]] = {}
     names = ("dataset", "strategy", "method", "variant", "step", "seed", "metric")
     for row in rows:
         if row.get("value") is not None and not row.get("error"):
             last[tuple(row.get(name) for name in names)] = row
-    return list(last.values())
+    return sorted(last.values(), key=lambda row: (_place(row, "dataset"), _place(row, "method")))
+
+
+def _place(row: Mapping[str, Any], name: str) -> int:
+    known = KNOWN[name]
+    return known.index(row[name]) if row.get(name) in known else len(known)
