@@ -26,10 +26,10 @@ SEARCH_SEEDS = (100, 101)
 """Seeds of the data that settings are chosen on; results are reported for seeds from 0 on."""
 
 TRIALS, FEW_TRIALS = 8, 4
-"""Settings to try for each method; the smaller number is for large data, for links and for the
-table of further backbones."""
+"""Settings to try for each method; the smaller number is for large data and :data:`FEW_TRIED`."""
 
 FEW_TRIED = ("links", "backbones")
+"""Searches of tables that have many cells."""
 
 FINALISTS = 3
 """How many settings, the best on the first seed, are tried on the others."""
@@ -73,7 +73,7 @@ def searched_cells(cells: Iterable[Cell]) -> list[Cell]:
     return list(first.values())
 
 
-def settings_of(cell: Cell) -> int:
+def number_of_settings(cell: Cell) -> int:
     """How many settings are tried for a cell."""
     return FEW_TRIALS if cell.dataset in LARGE or cell.search in FEW_TRIED else TRIALS
 
@@ -95,7 +95,7 @@ def trials_of(cell: Cell, count: int | None = None, epochs: int | None = None) -
     from grafenne.estimators.tune import draw_settings
 
     if count is None:
-        count = settings_of(cell)
+        count = number_of_settings(cell)
     space = space_of(cell)
     defaults = configure(cell, epochs=epochs)
     own = {**defaults["settings"], "observed_zeros": defaults["data"]["observed_zeros"]}

@@ -19,7 +19,7 @@ from grafenne.allotrope import AllotropicGraph
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError, ParameterError, unknown_name
 from grafenne.nn.company import company_of, other_company_of
-from grafenne.nn.new_features import NEW_VECTORS, trust_in
+from grafenne.nn.new_features import NEW_VECTORS, half_if_new
 from grafenne.ops import SparsePattern, sparse_product
 
 KINDS = ("learned", "name", "structural")
@@ -45,26 +45,6 @@ class FeatureEmbedding(nn.Module):
         return None
 
 
-def half_if_new(graph: AllotropicGraph, names: Vocabulary | None) -> Tensor | None:
-    """How much features count if those that training never saw count half.
-
-    The vector of such a feature is a guess among vectors that were trained, however it is made, and
-    a node that seems to have many more features than nodes had in training is read wrongly. (Half
-    of the features hidden in training, test accuracy against ignoring them where they count half,
-    and where they count fully. Actor, learned vectors, five seeds: +1.1 and +0.4 points. Two seeds
-    each of Cora and Actor: -2.5 and -5.1 with vectors from names that say nothing, -0.6 and -1.9
-    with structural ones.)
-
-    Args:
-        graph: The graph.
-        names: The features that training saw; ``None`` if there is no telling.
-    """
-    if names is None or graph.features == names:
-        return None
-    known = torch.from_numpy(names.find(graph.features)) >= 0
-    return None if bool(known.all()) else trust_in(known)
-
-
 class LearnedFeatures(FeatureEmbedding):
     r"""One trained vector per feature known at training time, :math:`h_u^0 = w_u`.
 
@@ -73,7 +53,7 @@ class LearnedFeatures(FeatureEmbedding):
     first over the features of a node, then over the nodes that have it. One that occurs with no
     known feature starts at the mean of all vectors.
 
-    Such a feature counts half, see :func:`half_if_new`.
+    Such a feature counts half, see :func:`~grafenne.nn.new_features.half_if_new`.
 
     Args:
         names: The known features.
@@ -136,7 +116,7 @@ class NameFeatures(FeatureEmbedding):
     The name, its words and the pieces of three to five letters of each word are hashed into a
     table of fixed size (as fastText does); a feature's vector is the scaled sum of its rows. An
     unseen ``uitoolkit::gtk4`` lands near ``uitoolkit::gtk3``. It counts half all the same, see
-    :func:`half_if_new`.
+    :func:`~grafenne.nn.new_features.half_if_new`.
 
     Args:
         width: Width of the vectors.
@@ -185,7 +165,8 @@ class StructuralFeatures(FeatureEmbedding):
 
     Only features known at training time count as company: new ones must not move the sketches
     that the network was trained on. (When they did, half of Cora's words, brought in later, cost
-    a trained model nine points.) For the same reason they count half, see :func:`half_if_new`.
+    a trained model nine points.) They count half, see
+    :func:`~grafenne.nn.new_features.half_if_new`.
 
     Args:
         width: Width of the vectors.

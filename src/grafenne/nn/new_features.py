@@ -1,4 +1,4 @@
-"""Vectors for features that training never saw, read off what is predicted for their nodes."""
+"""Features that training never saw: their vectors, read off predictions, and what they count."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from grafenne.allotrope import AllotropicGraph
+from grafenne.data.vocabulary import Vocabulary
 from grafenne.nn.block import triple_weights
 from grafenne.ops import sparse_product
 
@@ -128,6 +129,26 @@ class NewFeatures(nn.Module):
 def trust_in(known: Tensor) -> Tensor:
     """How much features count, given which of them are known."""
     return torch.where(known, 1.0, TRUST)
+
+
+def half_if_new(graph: AllotropicGraph, names: Vocabulary | None) -> Tensor | None:
+    """How much features count if those that training never saw count half.
+
+    The vector of such a feature is a guess among vectors that were trained, however it is made, and
+    a node that seems to have many more features than nodes had in training is read wrongly. (Half
+    of the features hidden in training, test accuracy against ignoring them where they count half,
+    and where they count fully. Actor, learned vectors, five seeds: +1.1 and +0.4 points. Two seeds
+    each of Cora and Actor: -2.5 and -5.1 with vectors from names that say nothing, -0.6 and -1.9
+    with structural ones.)
+
+    Args:
+        graph: The graph.
+        names: The features that training saw; ``None`` if there is no telling.
+    """
+    if names is None or graph.features == names:
+        return None
+    known = torch.from_numpy(names.find(graph.features)) >= 0
+    return None if bool(known.all()) else trust_in(known)
 
 
 def _told(outputs: Tensor) -> Tensor:
