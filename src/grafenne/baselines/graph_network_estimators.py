@@ -69,8 +69,14 @@ class GraphNetworkClassifier(GraphNetworkSettings, NodeClassifier):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GraphNetworkLinkPredictor(GraphNetworkSettings, LinkPredictor):
-    """Predicts links by a plain GNN; parameters as in :class:`GraphNetworkClassifier`."""
+    """Predicts links by a plain GNN; parameters as in :class:`GraphNetworkClassifier`.
 
+    States are normalised by default: products of small states have hardly a gradient to begin
+    with (Cora, one seed, validation AUC of GraphSAGE and GAT: 0.64 and 0.53 without, 0.93 and
+    0.94 with it).
+    """
+
+    normalisation: str = "layer"
     dropout: float = 0.0
     feature_dropout: float = 0.5
     validation_share: float = 0.1
