@@ -61,6 +61,7 @@ def test_runs_become_lines_and_are_not_repeated(run: Run, tmp_path: Path) -> Non
     assert file.read() == rows
     assert "grafenne" in again.out
     assert "±" in again.out
+    assert "--search chooses better ones" in again.out
 
     # Another experiment with the same cells takes them over instead of computing them again.
     other = run("experiment", "tiny-too", *QUICK, "--seeds", 2, "--results", tmp_path,
@@ -137,7 +138,9 @@ def test_runs_that_share_a_process_are_kept_one_by_one(run: Run, tmp_path: Path)
     (tmp_path / "good").touch()
     assert "4 runs, 2 of them there already" in run(*arguments).err
     file.path.unlink()
-    assert run(*arguments).code == 0
+    ran = run(*arguments)
+    assert ran.code == 0
+    assert "--search" not in ran.out  # nothing is searched for in this experiment
     assert [len(found) for found in processes().values()] == [1, 1]
 
 

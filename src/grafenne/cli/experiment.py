@@ -172,7 +172,7 @@ def _run(
         say(f"{len(errors)} runs failed; the same command tries them again.")
     summaries = cell_summaries(plan)
     human = table_text(*table_rows(chosen, summaries))
-    if any(one["settings"] == "default" for one in summaries) and chosen.unit != "count":
+    if any(one["settings"] == "default" for one in summaries):
         human += "\n* with default settings; --search chooses better ones."
     path = options.results / f"{chosen.name}.jsonl"
     data = {

@@ -36,9 +36,16 @@ def _summary(cell: Cell, rows: list[Mapping[str, Any]]) -> dict[str, Any]:
         "metrics": _means([row.get("metrics") or {} for row in rows]),
         "seconds": statistics.fmean(seconds) if seconds else None,
         "peak_mb": max(memory) if memory else None,
-        "settings": rows[0].get("settings") if rows else None,
+        "settings": _settings(cell, rows),
         "command": rows[0].get("command") if rows else None,
     }
+
+
+def _settings(cell: Cell, rows: list[Mapping[str, Any]]) -> str | None:
+    """``searched``, ``default``, or ``fixed`` where there is nothing to search for."""
+    if not rows:
+        return None
+    return "fixed" if cell.search is None else rows[0].get("settings")
 
 
 def table_rows(
@@ -94,7 +101,7 @@ def _cell_text(summary: Mapping[str, Any] | None, unit: str) -> str:
     text = f"{summary['mean'] * scale:.{digits}f}"
     if summary["std"] is not None:
         text += f" ± {summary['std'] * scale:.{digits}f}"
-    return text if summary["settings"] == "searched" else f"{text} *"
+    return f"{text} *" if summary["settings"] == "default" else text
 
 
 def _seconds(found: Mapping[float, Mapping[str, Any]]) -> str:
