@@ -14,9 +14,10 @@ from grafenne import FeatureGraph, GrafenneClassifier, GrafenneRegressor
 from grafenne.allotrope import to_allotropic
 from grafenne.continual.inductive import hide_part
 from grafenne.data.split import Split
+from grafenne.data.vocabulary import Vocabulary
 from grafenne.datasets import synthetic
 from grafenne.nn import FeatureToNode, Grafenne
-from grafenne.nn.features import LearnedFeatures
+from grafenne.nn.features import LearnedFeatures, NameFeatures
 from grafenne.nn.new_features import DOUBT, LEAST, RIDGE, NewFeatures, learn_new_features
 from grafenne.training.node_objective import NodeNetwork
 from tests.small_graphs import random_graph
@@ -81,7 +82,10 @@ def test_a_feature_that_is_guessed_at_counts_half() -> None:
 
 @pytest.mark.parametrize("kind", ["learned", "name", "structural"])
 def test_features_that_training_never_saw_count_half_until_an_update(kind: str) -> None:
-    hidden = hide_part(synthetic(num_nodes=60, num_features=12), 0)
+    graph = synthetic(num_nodes=60, num_features=12)
+    telling = [f"{kind}:{word}" for kind in ("owner", "editor") for word in
+               ("linus", "linda", "linnea", "susan", "susanna", "suse")]  # fmt: skip
+    hidden = hide_part(graph.replace(features=Vocabulary(telling, kind="feature")), 0)
     for shown in (False, True):
         model = GrafenneClassifier(features=kind, width=8, epochs=3, labels_as_features=shown)
         model.fit(hidden.part, hidden.split)
@@ -93,6 +97,40 @@ def test_features_that_training_never_saw_count_half_until_an_update(kind: str) 
         assert sum(trust) == len(trust) - len(new) / 2
         model.update(hidden.part, hidden.whole, split=hidden.whole_split)
         assert model.network_.encoder.features.trust(model._prepare(hidden.whole)) is None
+
+
+def test_names_that_say_nothing_are_not_guessed_at() -> None:
+    graph = synthetic(num_nodes=60, num_features=12)
+    numbered = [f"word_{341 + number}" for number in range(12)]
+    hidden = hide_part(graph.replace(features=Vocabulary(numbered, kind="feature")), 0)
+    model = GrafenneClassifier(features="name", width=8, epochs=3)
+    model.fit(hidden.part, hidden.split)
+    ignored = hidden.whole.without_features(hidden.unseen)
+    np.testing.assert_allclose(
+        model.predict_proba(hidden.whole), model.predict_proba(ignored), atol=1e-6
+    )
+    model.update(hidden.part, hidden.whole, split=hidden.whole_split)  # then it knows them
+    found = model.predict_proba(hidden.whole)
+    assert not np.allclose(found, model.predict_proba(ignored), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "trust"),
+    [
+        ("uitoolkit::gtk4", 0.5),  # like gtk3
+        ("uitoolkit::999", 0.5),  # of a kind that not all are of
+        ("tag_341", 0),  # what most names have, and a number
+        ("tag_12", 1),  # known
+        ("zebra", 0),  # like nothing that is known
+    ],
+)
+def test_what_a_name_says(name: str, trust: float) -> None:
+    known = ["uitoolkit::gtk3", "tag_12", "tag_34", "tag_uitoolkit::qt"]
+    features = NameFeatures(4, names=Vocabulary(known, kind="feature"))
+    names = Vocabulary(dict.fromkeys([*known, name]), kind="feature")
+    graph = random_graph(4, nodes=9, features=len(names)).replace(features=names)
+    found = features.trust(to_allotropic(graph))
+    assert (1.0 if found is None else found.tolist()[names.positions([name])[0]]) == trust
 
 
 def test_half_a_feature_is_half_as_much_in_the_mean() -> None:

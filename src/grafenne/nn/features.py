@@ -7,6 +7,7 @@ theorem). Only :class:`LearnedFeatures` has parameters per feature; it accepts u
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -116,7 +117,10 @@ class NameFeatures(FeatureEmbedding):
     The name, its words and the pieces of three to five letters of each word are hashed into a
     table of fixed size (as fastText does); a feature's vector is the scaled sum of its rows. An
     unseen ``uitoolkit::gtk4`` lands near ``uitoolkit::gtk3``. It counts half all the same, see
-    :func:`~grafenne.nn.new_features.half_if_new`.
+    :func:`~grafenne.nn.new_features.half_if_new`, and not at all while its name says nothing:
+    while it shares no more with the known names than what most of them share. Numbers are not cut
+    into pieces, so an unseen ``word_0341`` says nothing. (Half of Cora's words, named so, cost two
+    points when they were guessed at.)
 
     Args:
         width: Width of the vectors.
@@ -150,8 +154,14 @@ class NameFeatures(FeatureEmbedding):
         return sparse_product(pattern, None, self.table) * scale
 
     def trust(self, graph: AllotropicGraph) -> Tensor | None:
-        """Half for the features that are new."""
-        return half_if_new(graph, self.names)
+        """Half for the features that are new, nothing if their names say nothing."""
+        trust, names = half_if_new(graph, self.names), self.names
+        if trust is None or names is None:
+            return None
+        telling = graph.once(
+            ("telling names", _Same(names)), lambda: _telling_names(graph.features, names)
+        )
+        return trust * ((trust == 1) | telling)
 
 
 class StructuralFeatures(FeatureEmbedding):
@@ -328,11 +338,26 @@ def _piece_pattern(names: Iterable[str], buckets: int) -> SparsePattern:
     return SparsePattern(torch.tensor(indptr), torch.tensor(indices, dtype=torch.int64), buckets)
 
 
+def _telling_names(names: Iterable[str], known: Vocabulary) -> Tensor:
+    """Whether each name has a piece that some of the known names have, but not most of them."""
+    seen = Counter(piece for name in known for piece in name_pieces(name))
+    most = len(known) / 2
+    return torch.tensor(
+        [any(0 < seen[piece] <= most for piece in name_pieces(name)) for name in names],
+        dtype=torch.bool,
+    )
+
+
 def name_pieces(name: str) -> set[str]:
-    """The name itself, its words, and the letter pieces of each word, marked at its ends."""
+    """The name itself, its words, and the pieces of each word with letters, marked at its ends.
+
+    Numbers that look alike seldom are: they are whole or nothing.
+    """
     words = "".join(letter if letter.isalnum() else " " for letter in name.lower()).split()
     pieces = {f"name {name}"} | {f"word {word}" for word in words}
     for word in words:
+        if word.isdecimal():
+            continue
         marked = f"<{word}>"
         for length in (3, 4, 5):
             pieces.update(
