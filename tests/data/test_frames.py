@@ -68,10 +68,18 @@ def test_to_frames_has_the_documented_columns() -> None:
 # ---- long frames ---------------------------------------------------------------------------------
 
 
-def test_nodes_come_from_nodes_then_features_then_labels() -> None:
-    graph = FeatureGraph.from_frames(PEOPLE, labels={"eve": "x", "ann": "y"}, nodes=["bob", "zoe"])
-    assert list(graph.nodes) == ["bob", "zoe", "ann", "eve"]
+def test_nodes_come_from_nodes_then_features() -> None:
+    graph = FeatureGraph.from_frames(PEOPLE, labels={"zoe": "x", "ann": "y"}, nodes=["bob", "zoe"])
+    assert list(graph.nodes) == ["bob", "zoe", "ann"]
     assert graph.features_of("zoe") == {}
+    assert graph.label_of("zoe") == "x"
+    with pytest.raises(UnknownNameError, match=r"row 1 of the labels table is 'bbo'.*mean 'bob'"):
+        FeatureGraph.from_frames(PEOPLE, labels={"ann": "x", "bbo": "y"}, nodes=["bob", "zoe"])
+
+
+def test_without_a_table_of_nodes_labels_name_some_too() -> None:
+    graph = FeatureGraph.from_frames(PEOPLE, labels={"eve": "x", "ann": "y"})
+    assert list(graph.nodes) == ["ann", "bob", "eve"]
     assert graph.label_of("eve") == "x"
 
 

@@ -15,8 +15,10 @@ from sklearn.base import clone
 from torch_geometric.nn import GATConv, GCNConv, GraphConv, SAGEConv
 
 from grafenne import FeatureGraph, GrafenneClassifier, GrafenneRegressor, Split
+from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError, ModelFileError, NotFittedError, ParameterError
 from grafenne.estimators.base import GrafenneEstimator
+from grafenne.estimators.model_files import memory_digest
 from grafenne.nn import LearnedFeatures
 from tests.estimators.cases import EVERY, answers, graph_for, make
 
@@ -212,12 +214,12 @@ def test_what_cannot_be_saved_is_told_and_leaves_nothing(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_folders_of_older_versions_still_load(tmp_path: Path) -> None:
+def test_a_model_that_was_saved_without_its_split_can_be_updated(tmp_path: Path) -> None:
     graph = graph_for("classifier")
+    strange = [("id", node) for node in graph.nodes]
+    graph = graph.replace(nodes=Vocabulary(strange, kind="node"))
     model = make("classifier").fit(graph)
     model.save(tmp_path / "m")
-    (tmp_path / "m" / MEMORY).unlink()
-    edit(tmp_path / "m", lambda about: about.pop("digest"))
     loaded = GrafenneClassifier.load(tmp_path / "m")
     check_same(model, loaded, graph)
     assert not hasattr(loaded, "split_")
@@ -286,9 +288,15 @@ def cut(folder: Path) -> None:
 def memory(name: str, value: Any) -> Callable[[Path], None]:
     def damage(folder: Path) -> None:
         content = json.loads((folder / MEMORY).read_text())
-        (folder / MEMORY).write_text(json.dumps({**content, name: value}))
+        signed(folder, json.dumps({**content, name: value}))
 
     return damage
+
+
+def signed(folder: Path, content: str) -> None:
+    """Writes another memory that the rest of the model vouches for."""
+    (folder / MEMORY).write_text(content)
+    edit(folder, lambda about: about.update(memory=memory_digest(content.encode())))
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -346,7 +354,9 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         "should be absent",
     ),
     "cut memory": (lambda folder: (folder / MEMORY).write_text('{"nodes": ['), MEMORY),
-    "other memory": (lambda folder: (folder / MEMORY).write_text("3"), "learnt from"),
+    "changed memory": (lambda folder: (folder / MEMORY).write_text("3"), "damaged, or belongs"),
+    "lost memory": (lambda folder: (folder / MEMORY).unlink(), MEMORY),
+    "other memory": (lambda folder: signed(folder, "3"), "learnt from"),
     "memory without nodes": (memory("nodes", None), "neither text nor whole numbers"),
     "nodes of a strange type": (memory("nodes", [[1]] * 30), "neither text nor whole numbers"),
     "negative number of nodes": (memory("nodes", -1), "negative"),

@@ -49,7 +49,7 @@ def evaluate(
     seed: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=0, help="Seed of the random split; by default the model's own."
+            metavar="N", min=0, help="Divide the data anew by this seed, as if it were new data."
         ),
     ] = None,
     nodes: NodesOption = None,
@@ -66,20 +66,20 @@ def evaluate(
 ) -> None:
     """Evaluate a saved model on the labelled nodes of a graph, or for links on its edges.
 
-    --part test picks the same test nodes as 'grafenne train' did with the same data and seed. On
-    the data that the model was trained with, all nodes include those it learnt from.
+    A model knows which nodes it learnt from: --part test takes its own test nodes, wherever they
+    are now, unless --seed or --split divides the data anew. All nodes include those it learnt
+    from.
     """
     if part is not None:
         choose("part", part, ("all", "train", "validation", "test"))
     use_threads(threads)
     estimator = load_model(model, device)
-    seed = estimator.random_state if seed is None else seed
     graph = load_graph(data, root=data_root, release=release, options=option)
     graph = drop_missing(
         graph,
         missing,
         observed_zeros=observed_zeros,
-        seed=seed if missing_seed is None else missing_seed,
+        seed=_seed(estimator, seed) if missing_seed is None else missing_seed,
     )
     task = estimator.task_name
     found, part = _evaluate(estimator, graph, part, seed, nodes, split)
@@ -100,7 +100,7 @@ def _evaluate(
     estimator: Any,
     graph: FeatureGraph,
     part: str | None,
-    seed: int,
+    seed: int | None,
     nodes: list[str] | None,
     split: Path | None,
 ) -> tuple[dict[str, Any], str]:
@@ -110,7 +110,8 @@ def _evaluate(
         part = part or "test"
         if nodes or part not in ("validation", "test"):
             raise ParameterError("Links are evaluated on --part validation or test, without nodes.")
-        return estimator.evaluate(make_split(task, graph, split, seed), part), part
+        edges = make_split(task, graph, split, _seed(estimator, seed))
+        return estimator.evaluate(edges, part), part
     if nodes:
         if part is not None or split is not None:
             raise ParameterError("Give either --nodes or --part (with or without --split).")
@@ -118,5 +119,21 @@ def _evaluate(
     part = part or ("all" if split is None else "test")
     if part == "all":
         return estimator.evaluate(graph), part
-    positions = getattr(make_split(task, graph, split, seed), part)
+    if not hasattr(estimator, "split_") or split is not None or seed is not None:
+        divided = make_split(task, graph, split, _seed(estimator, seed))
+        return estimator.evaluate(graph, graph.nodes.take(getattr(divided, part))), part
+    own = estimator.split_nodes_.take(getattr(estimator.split_, part))
+    positions = graph.nodes.find(own)
+    positions = positions[positions >= 0]
+    if graph.labels is not None:
+        positions = positions[graph.labels.known[positions]]
+    if not len(positions):
+        raise ParameterError(
+            f"The model has no {part} nodes with a label in this data; divide it anew by --seed or "
+            "--split, or name nodes by --nodes."
+        )
     return estimator.evaluate(graph, graph.nodes.take(positions)), part
+
+
+def _seed(estimator: Any, given: int | None) -> int:
+    return int(estimator.random_state) if given is None else given

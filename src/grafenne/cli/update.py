@@ -150,17 +150,18 @@ def update(
         settings = {"new_classes": NEW_CLASSES[new_classes], "seed": seed}
         done = None if again else _done(model, out, estimator, delta, plan, settings)
         after = graph.apply(delta)
+        old = copy.copy(estimator)
         if done is None:
-            old = copy.copy(estimator)
             estimator.update(graph, delta, strategy=plan, after=after, **settings)
+        if write_graph is not None:  # before the model: if this fails, nothing has happened
+            after.write(write_graph)
+        if done is None:
             estimator.save(out)
             result = {**_told(estimator, out), **_judged(old, estimator, after), "repeated": False}
         else:
             result = {**_told(done, out), "repeated": True}
             if not quiet:
                 say(f"{out} has taken in this change already (--again does it again).")
-        if write_graph is not None:
-            after.write(write_graph)
     result = {"model": str(model), "out": str(out), **result}
     result["graph"] = None if write_graph is None else str(write_graph)
     human = ((name.replace("_", " "), _text(value)) for name, value in result.items())

@@ -58,14 +58,16 @@ def graph_from_tables(
     """
     columns = encode_names(tables)
     sources = NODE_COLUMNS
-    if "nodes" not in tables and "features" not in tables:
+    if "nodes" in tables:
+        sources = tuple(column for column in sources if column[0] != "labels")
+    elif "features" not in tables:
         sources += EDGE_ENDS  # nothing else says which nodes there are
     nodes = _vocabulary(columns, sources, "node")
     features = _vocabulary(columns, FEATURE_COLUMNS, "feature")
 
     labels = None
     if "labels" in tables:
-        where = _positions(columns["labels", "node"], nodes)
+        where = _known_positions(tables["labels"], ("labels", "node"), columns, nodes)
         labels = labels_from(tables["labels"], where, nodes, label_kind, classes)
     values = FeatureValues.empty(len(nodes), len(features))
     if "features" in tables:
@@ -165,6 +167,17 @@ def _positions(encoded: Encoded, names: Vocabulary) -> NDArray[np.int64]:
     return found
 
 
+def _known_positions(
+    table: Table, column: Column, columns: Mapping[Column, Encoded], names: Vocabulary
+) -> NDArray[np.int64]:
+    """As :func:`_positions`; an unknown name raises an error that names its row."""
+    found = _positions(columns[column], names)
+    if len(found) and found.min() < 0:
+        row = int(np.argmin(found >= 0))
+        raise _unknown_name(table, column, row, columns[column], names)
+    return found
+
+
 def _edges(
     table: Table | None,
     columns: Mapping[Column, Encoded],
@@ -175,13 +188,7 @@ def _edges(
 ) -> EdgeList:
     if table is None:
         return EdgeList.empty(len(names), directed=directed)
-    positions = []
-    for end in ends:
-        found = _positions(columns[end], names)
-        if len(found) and found.min() < 0:
-            row = int(np.argmin(found >= 0))
-            raise _unknown_end(table, end[1], row, columns[end], names)
-        positions.append(found)
+    positions = [_known_positions(table, end, columns, names) for end in ends]
     weights = as_numbers(table, "weight") if "weight" in table.frame else None
     with table.located():
         return EdgeList.build(
@@ -194,13 +201,16 @@ def _edges(
         )
 
 
-def _unknown_end(
-    table: Table, end: str, row: int, encoded: Encoded, names: Vocabulary
+def _unknown_name(
+    table: Table, column: Column, row: int, encoded: Encoded, names: Vocabulary
 ) -> UnknownNameError:
     name = encoded.names[encoded.codes[row]]
+    thing = "label" if column[0] == "labels" else "edge"
     sources = "features, labels or nodes" if names.kind == "node" else "features or vocabulary"
+    if thing == "label":
+        sources = "nodes"
     return UnknownNameError(
-        f"The {end} of the edge in {table.place(row)} is {name!r}, which is not a {names.kind} of "
-        f"the graph: list it in the {sources} table.{did_you_mean(name, names)}",
+        f"The {column[1]} of the {thing} in {table.place(row)} is {name!r}, which is not a "
+        f"{names.kind} of the graph: list it in the {sources} table.{did_you_mean(name, names)}",
         row=row,
     )

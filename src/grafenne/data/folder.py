@@ -117,7 +117,14 @@ def _find_tables(folder: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         ending = ending_of(path)
-        if ending is None or path.name.startswith("."):
+        if path.name.startswith("."):
+            continue
+        if ending is None:
+            if path.stem in REQUIRED:
+                raise DataError(
+                    f"{path} looks like the table {path.stem}, but its ending is none of "
+                    f"{', '.join(ENDINGS)}."
+                )
             continue
         name = path.name[: -len(ending)]
         if name not in REQUIRED:

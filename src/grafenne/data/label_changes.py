@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grafenne.data.columns import family_of
 from grafenne.data.delta_rows import Rows
 from grafenne.data.labels import LabelKind, Labels, sort_names
 from grafenne.data.wide_numbering import JointNumbering, WideNumbering
-from grafenne.errors import DataError
+from grafenne.errors import DataError, shown
 
 if TYPE_CHECKING:
     from grafenne.data.delta import GraphDelta
@@ -52,6 +53,10 @@ def apply_labels(labels: Labels | None, delta: GraphDelta, nodes: WideNumbering)
             moved = np.array([*(code[name] for name in old), -1], dtype=np.int64)
             values[: len(labels.values)] = moved[labels.values]
     values[removed] = np.nan if kind == "number" else -1
+    if kind == "class":
+        values[places] = -1
+        others = values[nodes.kept]
+        _check_families([classes[code] for code in np.unique(others[others >= 0])], delta)
     values[places] = codes
     return Labels(kind, values[nodes.kept], classes)
 
@@ -101,6 +106,19 @@ def kind_after(labels: Labels | None, given: Iterable[Any], wanted: LabelKind | 
     if labels is not None:
         return labels.kind
     return "number" if any(isinstance(label, float) for label in given) else "class"
+
+
+def _check_families(others: Iterable[Hashable], delta: GraphDelta) -> None:
+    """Raises if nodes would have class names of several families, which no table could hold."""
+    families = {family_of(type(name)) for name in others}
+    for node, label in delta.labels_set:
+        family = family_of(type(label))
+        if families and family not in families:
+            raise DataError(
+                f"The new label of node {node!r} is {shown(label)}, {family}, but other classes "
+                f"are {families.pop()}."
+            )
+        families.add(family)
 
 
 def _label_number(node: Hashable, label: Any) -> float:

@@ -127,8 +127,9 @@ def _or_none(column: pd.Series[Any]) -> list[float | None]:
 def typed_labels(column: pd.Series[Any]) -> pd.Series[Any]:
     """Labels of a text file, where everything is text, as what they seem to be.
 
-    All whole numbers: whole numbers (class names). All numbers: fractions. Anything else, codes
-    with leading zeros such as ``007`` included: text.
+    All whole numbers: whole numbers (class names). All numbers: fractions, also if all of them are
+    whole (``1017.0``) and some are missing. Anything else, codes with leading zeros such as
+    ``007`` included: text.
     """
     import pandas as pd
 
@@ -144,8 +145,7 @@ def typed_labels(column: pd.Series[Any]) -> pd.Series[Any]:
             return column
     if not typed:
         return column
-    labels: Any = object_column([*typed, None])
-    if isinstance(typed[0], float):
-        labels = labels.astype(np.float64)  # None becomes NaN
-    result: pd.Series[Any] = pd.Series(labels[codes])
+    # Objects even if they are all fractions: in a column of floats with gaps, whole ones are taken
+    # for what pandas makes of whole numbers.
+    result: pd.Series[Any] = pd.Series(object_column([*typed, None])[codes])
     return result

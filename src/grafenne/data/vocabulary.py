@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from grafenne.errors import DataError, unknown_name
+from grafenne.errors import DataError, shown, unknown_name
 
 _GROWING = Lock()
 
@@ -84,7 +84,10 @@ class Vocabulary(Sequence[Any]):
 
     def position(self, name: Hashable) -> int:
         """The position of ``name``; an unknown one raises an error with a suggestion."""
-        found = self._find(name)
+        try:
+            found = self._find(name)
+        except TypeError:
+            raise DataError(f"A single {self.kind} is needed, got {shown(name)}.") from None
         if found < 0:
             raise unknown_name(self.kind, name, self)
         return found
@@ -111,8 +114,13 @@ class Vocabulary(Sequence[Any]):
 
     def positions(self, names: Iterable[Hashable]) -> NDArray[np.int64]:
         """The position of each name; the first unknown one raises an error."""
+        if isinstance(names, str | bytes):
+            raise DataError(f"A list of {self.kind}s is needed, got {shown(names)} alone.")
         names = names if isinstance(names, Sequence) else list(names)
-        found = self.find(names)
+        try:
+            found = self.find(names)
+        except TypeError as error:
+            raise DataError(f"Each {self.kind} must be hashable: {error}.") from None
         if len(found) and found.min() < 0:
             raise unknown_name(self.kind, names[int(np.argmin(found >= 0))], self)
         return found

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from grafenne.allotrope import AllotropicGraph, to_allotropic
 from grafenne.data.feature_graph import FeatureGraph
+from grafenne.errors import ParameterError
 from grafenne.estimators.checks import check_outputs
 from grafenne.nn.block import triple_weights, whole_graph_blocks
 from grafenne.ops import Adjacency, SparsePattern
@@ -108,6 +109,8 @@ def explain_node(
         node: Its id.
         top: How many features and neighbours to keep, the strongest first; ``None`` for all.
     """
+    if top is not None and top < 1:
+        raise ParameterError(f"top must be at least 1, or None for all, got {top}.")
     position = graph.nodes.position(node)
     seen = estimator._see(graph)
     with torch.no_grad():

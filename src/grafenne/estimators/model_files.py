@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 
 from grafenne.errors import ModelFileError, shown
 
-FORMAT = 3
+FORMAT = 4
 ABOUT, WEIGHTS, MEMORY = "model.json", "model.safetensors", "memory.json"
 FILES = (ABOUT, WEIGHTS, MEMORY)
 """All that a model's folder may hold."""
@@ -39,11 +40,28 @@ def read_about(folder: Path) -> dict[str, Any]:
     return about
 
 
-def read_memory(folder: Path) -> dict[str, Any] | None:
-    """What ``memory.json`` says; ``None`` for a model that was saved without one."""
+def memory_digest(content: bytes) -> str:
+    """What ``model.json`` says of the content of ``memory.json``."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def read_memory(folder: Path, digest: Any) -> dict[str, Any] | None:
+    """What ``memory.json`` says; ``None`` for a model that was saved without one.
+
+    Args:
+        folder: The model's folder.
+        digest: What ``model.json`` says of it: a model that took its test nodes for others
+            would train on them.
+    """
     path = folder / MEMORY
-    if not path.is_file():
+    if digest is None:
         return None
+    try:
+        same = memory_digest(path.read_bytes()) == digest
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be read: {short(error)}.") from None
+    if not same:
+        raise ModelFileError(f"{path} is damaged, or belongs to another model.")
     memory = _read_json(path)
     if not isinstance(memory, dict):
         raise ModelFileError(f"{path} does not tell what a model has learnt from.")

@@ -28,6 +28,7 @@ from grafenne.estimators.model_files import (
     FORMAT,
     MEMORY,
     WEIGHTS,
+    memory_digest,
     read_about,
     short,
 )
@@ -63,13 +64,16 @@ def save_estimator(
     tensors |= remembered
     if wrapper is not None:
         about["wrapper"] = dict(wrapper)
+    content = None
+    if memory is not None:  # without line breaks: nobody reads the list of all nodes
+        listed = json.dumps(memory, ensure_ascii=False, separators=(",", ":"))
+        content = f"{listed}\n".encode()
+    about["memory"] = None if content is None else memory_digest(content)
     text = json.dumps(about, indent=1, ensure_ascii=False)
     with atomic_folder(folder, replaceable=lambda name: name in FILES) as beside:
         write_tensors(tensors, beside / WEIGHTS)
-        if memory is not None:
-            # Without line breaks: nobody reads the list of all nodes.
-            content = json.dumps(memory, ensure_ascii=False, separators=(",", ":"))
-            (beside / MEMORY).write_text(content + "\n", encoding="utf-8")
+        if content is not None:
+            (beside / MEMORY).write_bytes(content)
         (beside / ABOUT).write_text(text + "\n", encoding="utf-8")
 
 

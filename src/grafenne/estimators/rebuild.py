@@ -72,7 +72,7 @@ def rebuild_estimator(about: dict[str, Any], folder: Path, overrides: dict[str, 
     if "reach" in known:
         estimator.reach_ = _read_reach(about, folder)
         estimator.direct_ = _read_direct(about, folder)
-    header, memory = read_header(folder), read_memory(folder)
+    header, memory = read_header(folder), read_memory(folder, about["memory"])
     check_memory(memory, header, folder)
     estimator.scaler_ = FeatureScaler.from_dict(about["scaler"])
     estimator._task_from_dict(about)

@@ -115,6 +115,11 @@ class ImputedEstimator(BaseEstimator):  # type: ignore[misc]
         return self._fitted.split_
 
     @property
+    def split_nodes_(self) -> Any:
+        """The nodes whose positions ``split_`` tells."""
+        return self._fitted.split_nodes_
+
+    @property
     def num_parameters_(self) -> int:
         """Number of trained numbers."""
         return int(self._fitted.num_parameters_)
