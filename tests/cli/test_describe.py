@@ -59,3 +59,23 @@ def test_folders_have_no_options(run: Run, tables: Path) -> None:
     ran = run("describe", tables, "--release", "trixie")
     assert ran.code == 2
     assert "tables" in ran.err
+
+
+def test_how_the_tables_of_a_folder_are_read_can_be_said(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("node\na\nb\n")
+    (tmp_path / "edges.csv").write_text("source,target\na,b\na,b\n")
+    (tmp_path / "labels.csv").write_text("node,label\na,3\nb,4\n")
+    assert run("describe", tmp_path).code == 2
+    told = (
+        "--option",
+        "duplicates=first",
+        "--option",
+        "directed=true",
+        "--option",
+        "label_kind=number",
+    )
+    ran = run("describe", tmp_path, *told, "--json")
+    assert ran.code == 0
+    assert ran.json["directed"] is True
+    assert run("describe", tmp_path, "--option", "durplicates=first").code == 2
+    assert "Only named datasets" in run("describe", tmp_path, "--release", "trixie").err

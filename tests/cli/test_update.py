@@ -13,6 +13,7 @@ import pytest
 
 from grafenne import FeatureGraph, GrafenneClassifier, GraphDelta
 from grafenne.cli.main import main
+from grafenne.errors import DataError
 from tests.cli.conftest import Run, shop
 
 
@@ -164,6 +165,47 @@ def test_an_update_that_fails_leaves_everything(
     assert ran.code == 2
     assert "'sofa'" in ran.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["events.jsonl"]
+
+
+def test_a_graph_that_cannot_be_written_leaves_the_model(
+    run: Run, model: Path, tables: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise DataError("The disk is full.")
+
+    shutil.copytree(model, tmp_path / "m")
+    GraphDelta(labels_set=[("i0", "book")]).write(tmp_path / "events.jsonl")
+    before = contents(tmp_path / "m")
+    monkeypatch.setattr(FeatureGraph, "write", refuse)
+    ran = run(
+        "update", tmp_path / "m", tmp_path / "events.jsonl", "--before", tables,
+        "--out", tmp_path / "m", "--write-graph", tmp_path / "now", "--epochs", 1,
+    )  # fmt: skip
+    assert ran.code == 2
+    assert "disk is full" in ran.err
+    assert contents(tmp_path / "m") == before
+
+
+def test_a_label_of_another_type_is_refused(
+    run: Run, model: Path, tables: Path, tmp_path: Path
+) -> None:
+    events = tmp_path / "events.jsonl"
+    events.write_text('{"event": "set_label", "node": "i1", "label": 3.5}\n')
+    ran = run("update", model, events, "--before", tables, "--out", tmp_path / "m")
+    assert ran.code == 2
+    assert "'i1' is 3.5" in ran.err
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_graph_that_the_model_does_not_know_is_told(
+    run: Run, model: Path, later: Path, tmp_path: Path
+) -> None:
+    ran = run(
+        "update", model, later, "--before", later, "--out", tmp_path / "m",
+        "--strategy", "frozen",
+    )  # fmt: skip
+    assert ran.code == 0
+    assert "10 of the nodes before the change are unknown to the model" in ran.err
 
 
 # ---- mistakes --------------------------------------------------------------------------------

@@ -115,6 +115,38 @@ def test_evaluate_repeats_the_test_part_of_training(
     assert "lamp" in text
 
 
+def test_evaluate_takes_the_test_nodes_that_the_model_was_trained_without(
+    run: Run, tables: Path, tmp_path: Path
+) -> None:
+    file, model = tmp_path / "split.csv", tmp_path / "model"
+    parts = ["train"] * 40 + ["validation"] * 15 + ["test"] * 5
+    lines = [f"i{place},{part}" for place, part in enumerate(parts)]
+    file.write_text("\n".join(["node,part", *lines]) + "\n")
+    quick = ("--epochs", 2, "--width", 8, "--quiet")
+    assert run("train", tables, "--out", model, "--split", file, *quick).code == 0
+    graph = FeatureGraph.read(tables)
+    test, others = [[f"i{place}" for place in part] for part in (range(55, 60), range(55))]
+    expected = GrafenneClassifier.load(model).evaluate(graph, test)
+    evaluate = ("evaluate", model, tables, "--part", "test", "--json")
+    assert run(*evaluate).json["per_class"] == expected["per_class"]
+    assert run(*evaluate, "--seed", 3).json["nodes"] == 12
+    graph.subgraph(others).write(tmp_path / "others")
+    ran = run("evaluate", model, tmp_path / "others", "--part", "test")
+    assert ran.code == 2
+    assert "no test nodes" in ran.err
+
+
+def test_data_that_shares_no_feature_with_the_model_is_told(
+    run: Run, model: Path, tmp_path: Path
+) -> None:
+    features = pd.DataFrame([("a", "other", 1.0)], columns=["node", "feature", "value"])
+    FeatureGraph.from_frames(features).write(tmp_path / "other")
+    ran = run("predict", model, tmp_path / "other")
+    assert ran.code == 0
+    assert "none of the features" in ran.err
+    assert "none of the features" not in ran.out
+
+
 def test_evaluate_needs_labels(run: Run, model: Path, newer_tables: Path) -> None:
     ran = run("evaluate", model, newer_tables)
     assert ran.code == 2

@@ -125,6 +125,8 @@ def test_csv_ids_are_text_and_labels_are_guessed(tmp_path: Path) -> None:
         (["1", "2"], ["class", 1, 2]),
         (["1", "2.5"], ["number", 1.0, 2.5]),
         (["1.0", "2.0"], ["number", 1.0, 2.0]),
+        (["1.0", ""], ["number", 1.0, None]),
+        (["1", ""], ["class", 1, None]),
         (["007", "2"], ["class", "007", "2"]),
         (["1", "x"], ["class", "1", "x"]),
         (["NA", "x"], ["class", "NA", "x"]),
@@ -148,6 +150,13 @@ def test_parquet_keeps_types(tmp_path: Path) -> None:
     graph = FeatureGraph.read(tmp_path)
     assert list(graph.nodes) == [5, 3]
     assert graph.label_of(3) == "a"
+
+
+def test_a_table_with_an_ending_that_is_not_read_is_told(tmp_path: Path) -> None:
+    fill(tmp_path, nodes="node\na\n")
+    (tmp_path / "features.xlsx").write_bytes(b"")
+    with pytest.raises(DataError, match=r"features\.xlsx looks like .*\.csv"):
+        FeatureGraph.read(tmp_path)
 
 
 def test_endings_may_be_mixed(tmp_path: Path) -> None:

@@ -34,6 +34,12 @@ def test_unknown_names_are_refused_with_a_suggestion() -> None:
         words.position("alpah")
     with pytest.raises(UnknownNameError, match="Unknown feature 'zzz'"):
         words.positions(["beta", "zzz"])
+    with pytest.raises(DataError, match="list of features is needed, got 'beta' alone"):
+        words.positions("beta")
+    with pytest.raises(DataError, match=r"single feature is needed, got \['beta'\]"):
+        words.position(["beta"])  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="Each feature must be hashable"):
+        words.positions([["beta"]])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="'zzz' is not in"):
         words.index("zzz")
     with pytest.raises(ValueError, match="'alpha' is not in"):

@@ -13,7 +13,7 @@ from torch_geometric.nn import SGConv
 from grafenne import FeatureGraph, GrafenneClassifier, GrafenneRegressor, random_split
 from grafenne.allotrope import to_allotropic
 from grafenne.datasets.synthetic import synthetic
-from grafenne.errors import UnknownNameError
+from grafenne.errors import ParameterError, UnknownNameError
 from grafenne.nn.block import whole_graph_blocks
 from tests.estimators.cases import graph_for, make
 
@@ -223,6 +223,8 @@ def test_the_ways_to_read_an_explanation_agree() -> None:
     text = str(explanation)
     assert text.startswith(f"{node}: {explanation.prediction} (probability ")
     assert all(str(part.name) in text for part in explanation.features)
+    with pytest.raises(ParameterError, match="top must be at least 1"):
+        model.explain(graph, node, top=0)
 
 
 def test_a_shown_label_is_explained_by_its_name() -> None:

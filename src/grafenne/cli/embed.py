@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from grafenne.cli.inputs import load_graph, read_nodes
-from grafenne.cli.models import check_table, load_model
+from grafenne.cli.models import check_table, load_model, warn_of_strange_data
 from grafenne.cli.options import (
     DEFAULT_DATA,
     DataArgument,
@@ -54,6 +54,7 @@ def embed(
     use_threads(threads)
     estimator = load_model(model, device)
     graph = load_graph(data, root=data_root, release=release, options=option)
+    warn_of_strange_data(estimator, graph, data)
 
     import pandas as pd
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grafenne.cli.inputs import drop_missing, load_graph, read_nodes
-from grafenne.cli.models import load_model
+from grafenne.cli.models import load_model, warn_of_strange_data
 from grafenne.cli.options import (
     DEFAULT_DATA,
     DataArgument,
@@ -75,6 +75,7 @@ def evaluate(
     use_threads(threads)
     estimator = load_model(model, device)
     graph = load_graph(data, root=data_root, release=release, options=option)
+    warn_of_strange_data(estimator, graph, data)
     graph = drop_missing(
         graph,
         missing,

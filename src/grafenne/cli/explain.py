@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from grafenne.cli.inputs import load_graph, resolve_node
-from grafenne.cli.models import load_model
+from grafenne.cli.models import load_model, warn_of_strange_data
 from grafenne.cli.options import (
     DEFAULT_DATA,
     DataArgument,
@@ -48,6 +48,7 @@ def explain(
     if estimator.task_name == "links":
         raise ParameterError("Explanations are for models of nodes; this one is for links.")
     graph = load_graph(data, root=data_root, release=release, options=option)
+    warn_of_strange_data(estimator, graph, data)
     explanation = estimator.explain(graph, resolve_node(graph, node), top=top)
     result = {"model": str(model), "dataset": data, **explanation.to_dict()}
     answer(str(explanation), result, as_json)

@@ -24,6 +24,10 @@ PARTS = {
 }
 
 
+TABLE_OPTIONS = {"directed": False, "duplicates": "error", "label_kind": ""}
+"""How a folder of tables may be read, as :meth:`FeatureGraph.read` has it."""
+
+
 def load_graph(
     data: str,
     *,
@@ -39,27 +43,29 @@ def load_graph(
         data: The name or the folder.
         root: Where the files of named datasets are.
         release: The dataset's option ``release``.
-        options: ``name=value`` texts for the dataset's other options.
+        options: ``name=value`` texts for the dataset's other options, or for how to read the
+            tables of a folder.
     """
     from grafenne import FeatureGraph
     from grafenne.data.mapped import open_mapped
     from grafenne.data.mapped_notes import is_mapped
     from grafenne.datasets import dataset_info, dataset_names, load
 
-    pairs = [*([] if release is None else [f"release={release}"]), *(options or ())]
+    given = list(options or ())
+    pairs = [*([] if release is None else [f"release={release}"]), *given]
     if data in dataset_names():
         parameters = inspect.signature(dataset_info(data).loader).parameters
         defaults = {name: about.default for name, about in parameters.items() if name != "root"}
         return load(data, root=root, **parse_pairs(pairs, defaults, f"the dataset {data!r}"))
-    if pairs:
-        # A misspelt name is the likelier mistake, so it is told first.
-        _check_is_folder(data, dataset_names())
-        raise ParameterError(f"Only named datasets have options, but {data!r} is a folder.")
     _check_is_folder(data, dataset_names())
+    if release is not None:
+        raise ParameterError(f"Only named datasets have releases, but {data!r} is a folder.")
     if is_mapped(Path(data)):
+        parse_pairs(given, {}, f"the mapped folder {data!r}")
         # Of the processes that torchrun starts on a machine one reads the files for all.
         return open_mapped(data, verify=os.environ.get("LOCAL_RANK", "0") == "0")
-    return FeatureGraph.read(data)
+    how: dict[str, Any] = parse_pairs(given, TABLE_OPTIONS, f"the folder {data!r}")
+    return FeatureGraph.read(data, **how)
 
 
 def _check_is_folder(data: str, names: list[str]) -> None:

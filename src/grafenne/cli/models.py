@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grafenne.cli.options import choose, parse_pairs
+from grafenne.cli.output import say
 from grafenne.errors import DataError, ParameterError, did_you_mean
 
 if TYPE_CHECKING:
@@ -53,6 +54,13 @@ def make_estimator(task: str, settings: Mapping[str, Any], more: Iterable[str] =
     estimator.set_params(**given)
     check_parameters(estimator)
     return estimator
+
+
+def warn_of_strange_data(estimator: Any, graph: FeatureGraph, data: str) -> None:
+    """Says so if a model knows not a single feature of a graph: it was likely meant for another."""
+    known = set(estimator.feature_names_in_.tolist())
+    if known and graph.num_features and known.isdisjoint(graph.features):
+        say(f"Note: the model was trained with none of the features of {data}.")
 
 
 def behind_imputer(estimator: Any, name: str) -> Any:

@@ -56,7 +56,9 @@ DataOptionsOption = Annotated[
     typer.Option(
         "--option",
         metavar="NAME=VALUE",
-        help="Any option of the dataset, such as num_nodes=500 for synthetic; may be repeated.",
+        help="Any option of the dataset, such as num_nodes=500 for synthetic; of a folder of "
+        "tables: directed=true, duplicates=first, last or sum, label_kind=class or number. May "
+        "be repeated.",
         rich_help_panel="Data",
     ),
 ]

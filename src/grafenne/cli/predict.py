@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grafenne.cli.inputs import load_graph, read_nodes, read_pairs
-from grafenne.cli.models import check_table, load_model
+from grafenne.cli.models import check_table, load_model, warn_of_strange_data
 from grafenne.cli.options import (
     DEFAULT_DATA,
     DataArgument,
@@ -67,6 +67,7 @@ def predict(
     use_threads(threads)
     estimator = load_model(model, device)
     graph = load_graph(data, root=data_root, release=release, options=option)
+    warn_of_strange_data(estimator, graph, data)
     frame = _predictions(estimator, graph, nodes, pairs, all_classes)
     summary: dict[str, Any] = {"model": str(model), "dataset": data, "rows": len(frame)}
     if out is not None:

@@ -137,6 +137,12 @@ def update(
         if not hasattr(estimator, "split_") and not quiet:
             say(f"{model} does not tell its split: all labelled nodes count as new.")
         graph = load_before(before, change, root=data_root, release=before_release, options=option)
+        strange = _strange_nodes(estimator, graph)
+        if strange and not quiet:
+            say(
+                f"{strange} of the nodes before the change are unknown to the model; --before is "
+                "the graph that it was trained with."
+            )
         delta = load_change(
             change,
             graph,
@@ -166,6 +172,12 @@ def update(
     result["graph"] = None if write_graph is None else str(write_graph)
     human = ((name.replace("_", " "), _text(value)) for name, value in result.items())
     answer(pairs_text(human), result, as_json)
+
+
+def _strange_nodes(estimator: Any, before: FeatureGraph) -> int:
+    """How many nodes of the graph before the change the model has not been trained with."""
+    known = getattr(estimator, "split_nodes_", None)
+    return 0 if known is None else int((known.find(before.nodes) < 0).sum())
 
 
 def _done(

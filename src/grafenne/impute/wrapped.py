@@ -110,6 +110,12 @@ class ImputedEstimator(BaseEstimator):  # type: ignore[misc]
         return self._fitted.history_
 
     @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The features of the filled graph that it was trained with."""
+        names: NDArray[Any] = self._fitted.feature_names_in_
+        return names
+
+    @property
     def split_(self) -> Any:
         """What was trained and validated on."""
         return self._fitted.split_
