@@ -124,3 +124,15 @@ def _cells(graph: FeatureGraph) -> list[tuple[int, int]]:
 
 def _pairs(graph: FeatureGraph) -> list[tuple[int, int]]:
     return list(zip(graph.edges.sources.tolist(), graph.edges.targets.tolist(), strict=True))
+
+
+def test_known_zeros_are_told_where_few_cells_are_left() -> None:
+    zeros = {
+        (cell.method, cell.p): configure(cell)["data"]["observed_zeros"]
+        for cell in get_experiment("node-classification").cells
+        if cell.dataset == "cora"
+    }
+    assert zeros["grafenne", 0.99]
+    assert not zeros["grafenne", 0.5]
+    assert zeros["fp+sage", 0.5]
+    assert not zeros["sage", 0.99]

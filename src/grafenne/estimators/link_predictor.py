@@ -68,7 +68,7 @@ class LinkPredictor(NetworkEstimator):
         if not len(split.validation):
             raise DataError("The edge split has no validation edges to choose the best epoch by.")
         self._begin_fit()
-        self._remember_features(split.graph)  # an imputation may have added some
+        self._get_to_know(split.graph)  # an imputation may have added some
         bits = RandomBits(self.random_state)
         self._fit_scaler(split.graph, np.arange(graph.num_nodes))
         prepared = self._prepare(split.graph)

@@ -78,7 +78,7 @@ class NodeEstimator(NetworkEstimator):
         split = self._make_split(graph, split)
         self._begin_fit()
         bits = RandomBits(self.random_state)
-        self._remember_features(graph)
+        self._get_to_know(graph)
         self.task_ = self._make_task(graph, split.train)
         targets = self.task_.targets(graph)
         self._fit_scaler(graph, split.train)

@@ -50,12 +50,13 @@ def sees_zeros(cell: Cell) -> bool:
 
     Imputations and the networks made for missing cells tell a known zero from a missing cell. A
     plain network reads both as zero. GRAFENNE joins nodes with features that they have; where few
-    cells are left, a search may choose to join them with those that are known to be zero as well.
+    cells are left, with those that are known to be zero as well, unless a search chooses not to.
     """
     from grafenne.baselines.methods import METHODS
 
     method = METHODS[method_of(cell)]
-    return method.imputer is not None or method.family in ("Gcnmf", "Pagnn")
+    told = method.imputer is not None or method.family in ("Gcnmf", "Pagnn")
+    return told or (method.family == "Grafenne" and cell.p >= MANY_MISSING)
 
 
 def configure(
