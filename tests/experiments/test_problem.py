@@ -136,3 +136,5 @@ def test_known_zeros_are_told_where_few_cells_are_left() -> None:
     assert not zeros["grafenne", 0.5]
     assert zeros["fp+sage", 0.5]
     assert not zeros["sage", 0.99]
+    few = [cell for cell in get_experiment("few-labels").cells if cell.method == "grafenne"]
+    assert not any(configure(cell)["data"]["observed_zeros"] for cell in few)
