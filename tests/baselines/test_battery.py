@@ -349,3 +349,10 @@ def test_only_nodes_have_embeddings_where_features_have_none() -> None:
     with pytest.raises(ParameterError, match="nodes only"):
         model.embed(graph, of="features")
     assert make("fate", "classification").fit(graph).embed(graph, of="features").shape == (6, 8)
+
+
+def test_filled_values_are_added_up_as_they_are() -> None:
+    behind = {name: make_method(name).estimator for name in ("fp+grafenne", "mask+grafenne")}
+    assert (behind["fp+grafenne"].direct, behind["fp+grafenne"].scaling) == (True, "none")
+    assert behind["mask+grafenne"].direct is None
+    assert make_method("nm+grafenne", scaling="standard").estimator.scaling == "standard"

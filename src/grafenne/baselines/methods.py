@@ -61,6 +61,14 @@ PREFIXES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Imputations that stand in front of :data:`IMPUTED`, as in ``fp+sage``."""
 
+FILLED: dict[str, Any] = {"direct": True, "scaling": "none"}
+"""Settings of GRAFENNE behind an imputation of words.
+
+What is filled in are shares between 0 and 1, many to a node: they add up, and their size means
+the same for every word. Cora with half of its words, behind FP, two seeds, validation: 90.3 %
+with both, 88.7 % with ``direct`` alone, 89.1 % with neither; loss 0.343, 0.392, 0.366.
+"""
+
 LABELLED = ("Grafenne", "GraphNetwork", "AllotropicGnn")
 """Families that take labels as features, as in ``grafenne+labels``."""
 
@@ -70,7 +78,9 @@ def _all_methods() -> dict[str, Method]:
     for prefix, (imputer, settings) in PREFIXES.items():
         for name in IMPUTED:
             plain = PLAIN[name]
-            methods[f"{prefix}+{name}"] = Method(plain.family, plain.settings, imputer, settings)
+            filled = plain.family == "Grafenne" and prefix != "mask"
+            own = {**plain.settings, **FILLED} if filled else plain.settings
+            methods[f"{prefix}+{name}"] = Method(plain.family, own, imputer, settings)
     for name, method in list(methods.items()):
         if method.family in LABELLED:
             methods[f"{name}+labels"] = Method(
