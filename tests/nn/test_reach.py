@@ -133,17 +133,23 @@ def test_hears_a_feature_that_the_layers_do_not() -> None:
     assert scores == {0: 0.5, 5: 1.0}
 
 
+def one_in_twenty(graph: FeatureGraph, usual: float, other: float) -> FeatureGraph:
+    """The graph with other values; nearly all are the same, so that they tell little."""
+    old = graph.values
+    data = np.full_like(old.data, usual)
+    data[::20] = other
+    return graph.replace(values=FeatureValues(old.indptr, old.indices, data, graph.num_features))
+
+
 def test_reach_is_chosen_where_features_are_few() -> None:
     few, many = chain(3), random_graph(2, nodes=12, features=12)
     many = many.with_labels([str(number % 2) for number in range(12)])
     settings = {"width": 4, "epochs": 1}
     assert GrafenneClassifier(**settings).fit(few).reach_ == 10
     assert GrafenneClassifier(**settings).fit(many).reach_ == 0
-    values = many.values
-    zeros = FeatureValues(
-        values.indptr, values.indices, np.zeros_like(values.data), values.num_features
-    )  # as many, but none of them tells much
-    assert GrafenneClassifier(**settings).fit(many.replace(values=zeros)).reach_ == 10
+    assert GrafenneClassifier(**settings).fit(one_in_twenty(many, 0.0, 1.0)).reach_ == 10
+    assert GrafenneClassifier(**settings).fit(one_in_twenty(many, 10.0, 11.0)).reach_ == 10
+    assert GrafenneClassifier(**settings).fit(one_in_twenty(many, 1.0, 1.0)).reach_ == 0
     assert GrafenneClassifier(**settings, batch_size=8).fit(few).reach_ == 0
     assert GrafenneClassifier(**settings, reach=3).fit(few).reach_ == 3
 

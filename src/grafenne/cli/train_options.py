@@ -67,7 +67,7 @@ ReachOption = Annotated[
     typer.Option(
         metavar="N",
         help="From how many edges away features are heard, beside the layers; 10 where nodes "
-        "have fewer than four values other than zero on average, else 0.",
+        "have fewer than four features on average, else 0.",
         rich_help_panel=MODEL,
     ),
 ]

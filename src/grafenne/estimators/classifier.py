@@ -118,7 +118,8 @@ class GrafenneClassifier(NodeClassifier, GrafenneNodeEstimator):
         skip: Whether the first phase 1 and every layer reach the output directly.
         reach: From how many edges away a node hears the features of others in its first phase 1,
             beside what the layers bring. ``None`` for 10 where nodes have fewer than four
-            values other than zero on average (none when training in batches), else 0.
+            features on average (none when training in batches), else 0; known zeros do not count
+            where nearly all values are zero.
         direct: Whether each feature also has two vectors that are simply added up, for the nodes
             that have it and for their neighbours (:func:`~grafenne.nn.evidence.direct_evidence`);
             for ``learned`` features. ``None`` to do so where features are fields of records: most

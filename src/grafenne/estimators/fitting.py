@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grafenne.allotrope import AllotropicGraph
 from grafenne.data.feature_graph import FeatureGraph
@@ -14,14 +15,27 @@ from grafenne.data.feature_kinds import feature_kinds
 def fitting_reach(graph: FeatureGraph) -> int:
     """How far to reach for features when the user does not say.
 
-    Ten steps where nodes have fewer than four values other than zero on average, else none: see
-    :class:`~grafenne.nn.reach.Reach` for what it gains. That a word is known to be missing from a
-    text says little: with one cell in a hundred known, the zeros listed, a paper of Cora or
-    CiteSeer has 14 or 37 values, of which 0.2 or 0.3 are ones, and the reach raises the accuracy
-    on validation data from 84.1 to 86.5 % and from 66.4 to 67.5 % (three seeds).
+    Ten steps where nodes have fewer than four values that tell something on average, else none: see
+    :class:`~grafenne.nn.reach.Reach` for what it gains.
     """
-    few = np.count_nonzero(graph.values.data) < 4 * graph.num_nodes
+    few = telling_values(graph.values.data) < 4 * graph.num_nodes
     return 10 if few and len(graph.edges) else 0
+
+
+def telling_values(values: NDArray[np.floating]) -> int:
+    """How many values tell something: not one that more than nine in ten of them are, if there is.
+
+    That a word is known to be missing from a text says little. With one cell in a hundred known,
+    a paper of Cora or CiteSeer has 14 or 37 values, of which 0.2 or 0.3 are ones and the others
+    zeros; a reach raises the accuracy on validation data from 84.1 to 86.5 % and from 66.4 to
+    67.5 % there (three seeds). Nothing changes if the same is added to all values.
+    """
+    if not len(values):
+        return 0
+    middle = len(values) // 2
+    usual = np.partition(values, middle)[middle]  # any value that most of them are
+    others = int(np.count_nonzero(values != usual))
+    return others if 0 < others < len(values) / 10 else len(values)
 
 
 def holds_records(names: Iterable[str]) -> bool:
