@@ -16,7 +16,7 @@ from grafenne import (
 from grafenne.baselines.methods import make_method
 from grafenne.datasets import synthetic
 from grafenne.errors import DataError, ParameterError, TrainingError, UnknownNameError
-from grafenne.estimators.tune import DEFAULT_SPACE, tune
+from grafenne.estimators.tune import DEFAULT_SPACE, default_space, tune
 
 SPACE = {"width": (4, 8, 12), "dropout": (0.0, 0.3)}
 
@@ -162,6 +162,13 @@ def test_any_method_can_be_tuned(graph: FeatureGraph, name: str, tmp_path: Path)
     drawn = {setting.removeprefix("estimator__") for setting in found.best_settings}
     assert {"learning_rate", "dropout", "width"} <= drawn <= set(DEFAULT_SPACE)
     assert len(tune(estimator, graph, trials=3, log=log).table) == 3
+
+
+def test_features_that_must_be_learned_are_not_drawn() -> None:
+    assert "features" in default_space(GrafenneClassifier())
+    assert "features" not in default_space(GrafenneClassifier(direct=True))
+    assert "estimator__features" not in default_space(make_method("fp+grafenne"))
+    assert "estimator__width" in default_space(make_method("fp+grafenne"))
 
 
 def test_mistakes_are_named(graph: FeatureGraph, estimator: GrafenneClassifier) -> None:

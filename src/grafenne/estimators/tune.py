@@ -139,11 +139,19 @@ def _check_space(space: Space, estimator: Tunable) -> None:
 
 
 def default_space(estimator: Tunable) -> dict[str, Sequence[Any]]:
-    """The part of :data:`DEFAULT_SPACE` that an estimator has, by its names for the settings."""
+    """The part of :data:`DEFAULT_SPACE` that an estimator has, by its names for the settings.
+
+    With ``direct`` each feature has vectors of its own, so ``features`` is not in question.
+    """
     known = _settings(estimator)
-    inner = {name: f"estimator__{name}" for name in DEFAULT_SPACE}
-    named = {name: inner[name] if inner[name] in known else name for name in DEFAULT_SPACE}
-    return {named[name]: DEFAULT_SPACE[name] for name in DEFAULT_SPACE if named[name] in known}
+
+    def named(name: str) -> str:
+        return f"estimator__{name}" if f"estimator__{name}" in known else name
+
+    drawn = [name for name in DEFAULT_SPACE if named(name) in known]
+    if known.get(named("direct")):
+        drawn.remove("features")
+    return {named(name): DEFAULT_SPACE[name] for name in drawn}
 
 
 def _settings(estimator: Tunable) -> dict[str, Any]:
