@@ -11,7 +11,7 @@ from torch import Tensor
 from benchmarks.scatter_model import ScatterGrafenne
 from grafenne.allotrope import AllotropicGraph, to_allotropic
 from grafenne.errors import ParameterError
-from grafenne.nn.features import LearnedFeatures
+from grafenne.nn import LearnedFeatures
 from grafenne.nn.model import Grafenne
 from tests.small_graphs import DEGENERATE, VALUE_KINDS, random_graph
 

@@ -142,6 +142,32 @@ def test_like_names_get_like_vectors() -> None:
     assert abs(np.mean(far)) < 0.2
 
 
+def test_what_most_names_share_does_not_make_them_alike() -> None:
+    names = [f"word_{number:04}" for number in range(200)]
+    graph = graph_of({"x": names}, names)
+    torch.manual_seed(0)
+    features = NameFeatures(64, names=Vocabulary(names, kind="feature"))
+    states = features(graph).detach()
+    alike = cosine_similarity(states[:100], states[100:], dim=1)
+    assert alike.abs().mean() < 0.2
+    torch.testing.assert_close(states.square().mean(), torch.tensor(1.0), rtol=0.1, atol=0.0)
+
+
+def test_the_only_name_has_a_vector() -> None:
+    graph = graph_of({"x": ["age"]}, ["age"])
+    states = NameFeatures(64, names=Vocabulary(["age"], kind="feature"))(graph)
+    assert states.square().mean() > 0.3
+
+
+def test_more_features_do_not_move_the_vectors_of_names() -> None:
+    few = ["colour red", "colour blue", "size"]
+    features = NameFeatures(8, names=Vocabulary(few, kind="feature"))
+    before = features(graph_of({"x": few}, few)).detach()
+    many = few + [f"size {number}" for number in range(50)]
+    features.names = Vocabulary(many, kind="feature")  # as an update does
+    torch.testing.assert_close(features(graph_of({"x": many}, many))[:3].detach(), before)
+
+
 def test_name_vectors_keep_unit_scale_whatever_the_length_of_the_name() -> None:
     names = ["x", "a rather long name of many words", "", "ü", "::"]
     torch.manual_seed(0)

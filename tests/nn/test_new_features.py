@@ -16,8 +16,7 @@ from grafenne.continual.inductive import hide_part
 from grafenne.data.split import Split
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.datasets import synthetic
-from grafenne.nn import FeatureToNode, Grafenne
-from grafenne.nn.features import LearnedFeatures, NameFeatures
+from grafenne.nn import FeatureToNode, Grafenne, LearnedFeatures, NameFeatures
 from grafenne.nn.new_features import DOUBT, LEAST, RIDGE, NewFeatures, learn_new_features
 from grafenne.training.node_objective import NodeNetwork
 from tests.small_graphs import random_graph

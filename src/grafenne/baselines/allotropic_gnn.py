@@ -18,7 +18,8 @@ from grafenne.data.vocabulary import Vocabulary
 from grafenne.estimators.classifier import NodeClassifier
 from grafenne.estimators.link_predictor import LinkPredictor
 from grafenne.nn.encoder import NodeEncoder, kept_values
-from grafenne.nn.features import FeatureEmbedding, make_features
+from grafenne.nn.feature_embedding import FeatureEmbedding
+from grafenne.nn.features import make_features
 from grafenne.nn.layer import make_norm
 from grafenne.nn.model import Encoded
 from grafenne.nn.node_to_node import SageConvolution

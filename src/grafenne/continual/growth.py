@@ -12,7 +12,9 @@ from torch import Tensor, nn
 
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError
-from grafenne.nn.features import LearnedFeatures, NameFeatures, StructuralFeatures
+from grafenne.nn.learned_features import LearnedFeatures
+from grafenne.nn.name_features import NameFeatures
+from grafenne.nn.structural_features import StructuralFeatures
 from grafenne.tasks.classification import NodeClassification
 from grafenne.training.label_features import FeaturesAndLabels, LabelFeatures
 

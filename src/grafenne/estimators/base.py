@@ -25,7 +25,8 @@ from grafenne.errors import ModelFileError, NotFittedError, ParameterError
 from grafenne.estimators.checks import check_graph, check_outputs, check_states
 from grafenne.estimators.fitting import fitting_feature_dropout, fitting_reach, holds_records
 from grafenne.nn.evidence import parted
-from grafenne.nn.features import FeatureEmbedding, make_features
+from grafenne.nn.feature_embedding import FeatureEmbedding
+from grafenne.nn.features import make_features
 from grafenne.nn.model import Encoded, Grafenne
 from grafenne.ops import RandomBits, set_random_bits
 from grafenne.sampling import Sampler, encode_layerwise

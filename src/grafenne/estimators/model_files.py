@@ -22,7 +22,7 @@ Form = tuple[str, tuple[int, ...]]
 Header = dict[str, Form]
 """Number type and shape of each tensor in a file."""
 
-_DTYPES = {"F32": "float32", "F64": "float64", "I64": "int64"}
+_DTYPES = {"F32": "float32", "F64": "float64", "I64": "int64", "BOOL": "bool"}
 
 
 def read_about(folder: Path) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from grafenne.estimators.base import GrafenneEstimator, NetworkEstimator
 from grafenne.estimators.checks import check_graph, check_outputs
 from grafenne.estimators.explain import Explanation, explain_node
 from grafenne.estimators.parameters import check_parameters
-from grafenne.nn.features import FeatureEmbedding
+from grafenne.nn.feature_embedding import FeatureEmbedding
 from grafenne.nn.new_features import learn_new_features, place_new_features
 from grafenne.ops import RandomBits
 from grafenne.training.hiding import FeatureHiding

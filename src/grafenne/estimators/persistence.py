@@ -34,7 +34,7 @@ from grafenne.estimators.model_files import (
 )
 from grafenne.estimators.rebuild import rebuild_estimator
 from grafenne.estimators.registry import wrapper_kind
-from grafenne.nn.features import GivenFeatures
+from grafenne.nn.given_features import GivenFeatures
 from grafenne.training.label_features import FeaturesAndLabels
 from grafenne.training.tensor_file import write_tensors
 from grafenne.version import __version__

@@ -29,7 +29,9 @@ from grafenne.estimators.model_files import (
 )
 from grafenne.estimators.parameters import check_device, is_reach
 from grafenne.estimators.registry import ESTIMATORS, estimator_kind
-from grafenne.nn.features import FeatureEmbedding, GivenFeatures, make_features
+from grafenne.nn.feature_embedding import FeatureEmbedding
+from grafenne.nn.features import make_features
+from grafenne.nn.given_features import GivenFeatures
 from grafenne.ops import Dropout
 from grafenne.training.label_features import LabelFeatures
 from grafenne.training.loop import History

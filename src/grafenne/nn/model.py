@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from grafenne.allotrope import AllotropicGraph
 from grafenne.errors import ParameterError
 from grafenne.nn.block import Block, Keeps, kept_blocks, triple_weights
-from grafenne.nn.features import FeatureEmbedding
+from grafenne.nn.feature_embedding import FeatureEmbedding
 from grafenne.nn.layer import GrafenneLayer
 from grafenne.nn.reach import Reach
 from grafenne.ops import Dropout, first_rows
@@ -133,7 +133,7 @@ class Grafenne(nn.Module):
             graph: The allotropic graph.
             keep: Weight of each triple, 0 to leave it out, ``[num_values]``. Without it
                 ``feature_dropout`` decides while training. Features that Φ only guesses at count
-                less (:meth:`~grafenne.nn.features.FeatureEmbedding.trust`).
+                less (:meth:`~grafenne.nn.feature_embedding.FeatureEmbedding.trust`).
         """
         if keep is None:
             keep = self.feature_dropout.keep(

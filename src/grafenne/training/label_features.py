@@ -21,7 +21,7 @@ from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.values import FeatureValues
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError
-from grafenne.nn.features import FeatureEmbedding
+from grafenne.nn.feature_embedding import FeatureEmbedding
 from grafenne.ops import SparsePattern
 
 PREFIX = "label of node="

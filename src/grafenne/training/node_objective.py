@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from grafenne.allotrope import AllotropicGraph
 from grafenne.nn.encoder import NodeEncoder
-from grafenne.nn.features import LearnedFeatures
+from grafenne.nn.learned_features import LearnedFeatures
 from grafenne.nn.model import Grafenne
 from grafenne.nn.new_features import NewFeatures
 from grafenne.ops import RandomBits, hashed_keep, set_random_bits
