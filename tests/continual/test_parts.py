@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from grafenne import GraphDelta, Split
+from grafenne import GrafenneClassifier, GraphDelta, Split
 from grafenne.continual import StreamSplit, stable_parts
 from grafenne.errors import ParameterError
 from tests.continual.cases import fitted, small_change, small_graph, small_split
@@ -60,3 +62,25 @@ def test_known_nodes_keep_their_part_in_an_update() -> None:
         kept = set(after.nodes.take(getattr(now, part))) - {"n42"}
         assert kept == set(graph.nodes.take(getattr(old, part))) - {"n9"}
     assert 40 - 1 in np.concatenate((now.train, now.validation))  # n42 got a part
+
+
+def test_a_node_that_comes_back_has_the_part_it_had(tmp_path: Path) -> None:
+    """Else a test node would train after it was away for a while."""
+    graph = small_graph()
+    test = graph.nodes.take(small_split(graph).test)
+    away = [*test[:2], *graph.nodes.take(small_split(graph).train[:2])]
+    unlabelled = test[2:4]
+    labels = [(node, graph.label_of(node)) for node in (*away, *unlabelled)]
+    model = fitted()
+    leaves = GraphDelta(nodes_removed=away, labels_removed=unlabelled)
+    middle = graph.apply(leaves)
+    model.update(graph, leaves, strategy="finetune", epochs=1)
+    model.save(tmp_path / "model")
+    model = GrafenneClassifier.load(tmp_path / "model")
+    back = GraphDelta(nodes_added=away, labels_set=labels)
+    after = middle.apply(back)
+    model.update(middle, back, strategy="finetune", epochs=1)
+    for part in ("train", "validation", "test"):
+        now = after.nodes.take(getattr(model.split_, part))
+        assert set(now) == set(graph.nodes.take(getattr(small_split(graph), part)))
+    assert not model.past_parts_

@@ -53,6 +53,18 @@ def test_contgnn_remembers_each_class_by_its_share() -> None:
     assert model.last_update_.trained_on > 8
 
 
+def test_contgnn_detects_nodes_beside_the_affected_ones() -> None:
+    graph, delta = small_graph(), small_change()
+    trained = {}
+    for share in (0.0, 1.0):
+        model = fitted().update(graph, delta, strategy=ContGnn(memory=1, detected=share, epochs=1))
+        trained[share] = model.last_update_.trained_on
+    alone = fitted().update(graph, delta, strategy="finetune", epochs=1).last_update_.trained_on
+    remembered = trained[0.0] - alone  # one for each class at most, some of them affected
+    assert 0 <= remembered <= 2
+    assert alone + alone <= trained[1.0] <= alone + alone + 2
+
+
 def path() -> FeatureGraph:
     return FeatureGraph.from_arrays(["a", "b", "c"], 1, None, ([0, 1], [1, 2]))
 

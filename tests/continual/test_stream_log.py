@@ -8,8 +8,15 @@ from typing import Any
 
 import pytest
 
-from grafenne import GrafenneClassifier
-from grafenne.continual import STRATEGIES, StepResult, make_strategy, run_stream, synthetic_task
+from grafenne import GrafenneClassifier, GraphDelta, GraphStream
+from grafenne.continual import (
+    STRATEGIES,
+    StepResult,
+    StreamSplit,
+    make_strategy,
+    run_stream,
+    synthetic_task,
+)
 from grafenne.errors import DataError
 
 SMALL: dict[str, Any] = {"width": 8, "epochs": 5, "patience": 5}
@@ -22,7 +29,10 @@ class StoppedError(Exception):
 
 def plans() -> list[Any]:
     more = {"replay": {"memory": 10}, "contgnn": {"memory": 10}}
-    return [make_strategy(name, epochs=3, **more.get(name, {})) for name in NAMES]
+    return [
+        make_strategy(name, **({} if name == "frozen" else {"epochs": 3, **more.get(name, {})}))
+        for name in NAMES
+    ]
 
 
 def run(log: Path | None = None, stop_after: int | None = None, seed: int = 0, **more: Any) -> Any:
@@ -95,6 +105,45 @@ def test_another_run_is_refused(tmp_path: Path) -> None:
             split_rule=task.split_rule,
             log=log,
         )
+
+
+def follow(log: Path, names: list[str], split_rule: Any, stream: Any = None) -> Any:
+    task = synthetic_task(num_nodes=60, num_features=30, steps=3, seed=0)
+    return run_stream(
+        GrafenneClassifier(**SMALL),
+        task.stream if stream is None else stream,
+        names,
+        split_rule=split_rule,
+        log=log,
+    )
+
+
+def test_another_later_step_or_split_is_refused(tmp_path: Path) -> None:
+    """The first snapshot alone does not tell one stream from another."""
+    log = tmp_path / "log.jsonl"
+    task = synthetic_task(num_nodes=60, num_features=30, steps=3, seed=0)
+    first, rule = task.stream.first, StreamSplit()
+    follow(log, ["frozen"], rule)
+    with_first = StreamSplit(
+        first=rule(first), first_nodes=first.nodes, new_fractions=(0.0, 0.0, 1.0)
+    )
+    with pytest.raises(DataError, match=r"another run \(step \d of the stream"):
+        follow(log, ["frozen"], with_first)
+    deltas = [delta for delta, _ in task.stream.steps()]
+    node = first.nodes[0]
+    change = GraphDelta(triples_added=[(node, "odd one", 1.0)])
+    other = GraphStream.from_deltas(first, [deltas[0], change])
+    with pytest.raises(DataError, match=r"another run \(step 2 of the stream"):
+        follow(log, ["frozen"], rule, other)
+
+
+def test_a_finished_log_takes_another_strategy(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    first = follow(log, ["frozen"], StreamSplit())
+    both = follow(log, ["frozen", "finetune"], StreamSplit())
+    alone = follow(tmp_path / "other.jsonl", ["frozen", "finetune"], StreamSplit())
+    assert numbers(both) == numbers(alone)
+    assert numbers(both)[: len(first.steps)] == numbers(first)
 
 
 @pytest.mark.parametrize(

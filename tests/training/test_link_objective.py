@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from torch_geometric.nn import GATConv, GCNConv, GraphConv, TransformerConv
 
 from grafenne import FeatureGraph, split_edges, to_allotropic
 from grafenne.allotrope import AllotropicGraph
+from grafenne.data.values import FeatureValues
 from grafenne.nn import Grafenne, LearnedFeatures
 from grafenne.ops import RandomBits
-from grafenne.tasks.links import EdgeSplit, edge_pairs
+from grafenne.tasks.links import EdgeSplit, edge_pairs, hide_in_turns
 from grafenne.training.link_objective import LinkNetwork, LinkObjective
 from tests.estimators.cases import graph_for
 
@@ -65,6 +67,46 @@ def asked(network: Watching, graph: FeatureGraph) -> tuple[set[Any], set[Any]]:
     edges = {tuple(pair) for pair in edge_pairs(graph).tolist()}
     pairs = [tuple(pair) for pair in network.pairs.tolist()]
     return {pair for pair in pairs if pair in edges}, {pair for pair in pairs if pair not in edges}
+
+
+def test_a_view_is_all_that_a_step_sees_and_asks_for_what_it_lacks() -> None:
+    graph = graph_for("links")
+    split = split_edges(graph, 0, (0.8, 0.2, 0.0))
+    count = split.graph.num_edges
+    views = hide_in_turns(split.graph, 3, seed=0)
+    hidden = [{*map(tuple, edge_pairs(split.graph).tolist())} for _ in views]
+    for left, view in zip(hidden, views, strict=True):
+        left -= {*map(tuple, edge_pairs(view).tolist())}
+    assert sum(map(len, hidden)) == len(set.union(*hidden)) == count
+    # A view may have other features than the graph; here a step can tell by them what it saw.
+    marked = [
+        view.replace(values=_scaled(view.values, 10.0 ** (number + 1)))
+        for number, view in enumerate(views)
+    ]
+    torch.manual_seed(0)
+    encoder = Grafenne(LearnedFeatures(graph.features, 8), width=8, feature_dropout=0.0, dropout=0)
+    network = Watching(encoder)
+    prepared = [to_allotropic(view) for view in marked]
+    made = LinkObjective(
+        network,
+        to_allotropic(split.graph),
+        replace(split, views=tuple(marked)),
+        RandomBits(1),
+        prepared,
+    )
+    seen = set()
+    for _ in range(20):
+        step(made)
+        edges, others = asked(network, split.graph)
+        number = hidden.index(edges)
+        seen.add(number)
+        assert len(others) == len(edges)
+        torch.testing.assert_close(network.nodes, encoder(prepared[number]).nodes)
+    assert seen == {0, 1, 2}
+
+
+def _scaled(values: FeatureValues, by: float) -> FeatureValues:
+    return FeatureValues(values.indptr, values.indices, values.data * by, values.num_features)
 
 
 def with_reciprocals(graph: FeatureGraph) -> FeatureGraph:

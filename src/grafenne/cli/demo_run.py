@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-    from grafenne import FeatureGraph, GrafenneClassifier
+    from grafenne import FeatureGraph, GrafenneClassifier, Split
     from grafenne.estimators.explain import Explanation
 
 RELEASES = ("bookworm", "trixie", "forky", "sid")
@@ -29,7 +29,8 @@ class Step:
         new_packages: Those that the release before did not have.
         unseen_features: Features of this release that the model was not trained with.
         new_accuracy: Of the unchanged model on the new packages; ``None`` in the first release.
-        held_out_accuracy: Of the unchanged model on the packages that neither model learnt from.
+        held_out_accuracy: Of the unchanged model on the packages whose sections neither model has
+            seen, not even to choose its epoch.
         updated_accuracy: Of the updated model on the same packages, after it took in the
             release; ``None`` in the first one.
         update_seconds: Time that taking it in took.
@@ -124,7 +125,7 @@ def run_demo(
     ).fit(first, split)
     seconds = time.perf_counter() - started
 
-    known, learnt = set(first.features), set(first.nodes.take(split.train))
+    known, learnt = set(first.features), _used(first, split)
     labels = [first.label_of(node) for node in first.nodes.take(split.train)]
     common = Counter(labels).most_common(1)[0][0]
     steps = [measure(model, None, first, RELEASES[0], [], learnt, known)]
@@ -135,7 +136,7 @@ def run_demo(
         new = [node for node in delta.nodes_added if graph.label_of(node) is not None]
         # Of the new packages, a hash of the name decides which may be learnt from.
         follower.update(before, delta, after=graph)
-        learnt.update(graph.nodes.take(follower.split_.train))
+        learnt |= _used(graph, follower.split_)
         steps.append(measure(model, follower, graph, release, new, learnt, known))
         before = graph
         if predictions is None:
@@ -162,6 +163,11 @@ def run_demo(
     )
 
 
+def _used(graph: FeatureGraph, split: Split) -> set[Hashable]:
+    """The nodes that training has looked at the labels of."""
+    return {*graph.nodes.take(split.train), *graph.nodes.take(split.validation)}
+
+
 def measure(
     model: GrafenneClassifier,
     follower: GrafenneClassifier | None,
@@ -179,7 +185,7 @@ def measure(
         graph: The release.
         release: Its name.
         new: The packages that the release before did not have.
-        learnt: The packages that one of the models learnt from.
+        learnt: The packages that one of the models learnt from, or chose its epoch by.
         known: The features that it was trained with.
     """
     counts = graph.values.feature_counts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from sys import float_info
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from grafenne.allotrope import AllotropicGraph, to_allotropic
 from grafenne.continual.fixed_states import FixedStates
-from grafenne.continual.growth import RowMap
+from grafenne.continual.growth import KnownFeatures, RowMap
 from grafenne.continual.importance import (
     Importance,
     exact_losses,
@@ -25,7 +26,7 @@ from grafenne.data.delta import GraphDelta
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.ops import RandomBits
 from grafenne.training.hiding import FeatureHiding
-from grafenne.training.node_objective import NodeNetwork
+from grafenne.training.node_objective import NodeNetwork, NodeObjective
 
 
 @dataclass
@@ -45,6 +46,8 @@ class UpdateContext:
         states: ``exact`` or ``fixed``.
         bits: Source of randomness.
         rows: Which rows of grown parameters are new.
+        known: Φ before it grew, where it may shrink again.
+        left_rows: Rows that were new and are gone again.
     """
 
     learner: Any
@@ -58,6 +61,8 @@ class UpdateContext:
     states: str
     bits: RandomBits
     rows: RowMap = field(default_factory=dict)
+    known: KnownFeatures | None = None
+    left_rows: RowMap = field(default_factory=dict)
 
     @property
     def network(self) -> NodeNetwork:
@@ -72,8 +77,11 @@ class UpdateContext:
 
     @cached_property
     def prepared(self) -> AllotropicGraph:
-        """The graph after the change as the network sees it."""
-        prepared: AllotropicGraph = self.learner._prepare(self.after)
+        """The graph after the change as the network sees it.
+
+        First asked for before Φ grows: new features then have the vectors of unseen ones.
+        """
+        prepared: AllotropicGraph = self.learner._ready(self.after)
         # That of a model trained by batches stays in main memory, wherever the network is.
         return prepared.to(self.learner.device) if self.learner._in_blocks else prepared
 
@@ -82,6 +90,36 @@ class UpdateContext:
         """Target of each node after the change."""
         targets: Tensor = self.task.targets(self.after)
         return targets.to(self.learner.device)
+
+    @cached_property
+    def at_start(self) -> tuple[float, float]:
+        """Loss and metric on the validation nodes of the model as it came.
+
+        Where features are new it must be asked for before Φ grows, while they count as unseen.
+        Without validation nodes any epoch beats the start: the nodes trained on cannot say that
+        nothing was to be learned from them.
+        """
+        if not len(self.validation) and not len(self.train):
+            return float_info.max, float("nan")
+        loss, metric = self.objective(self.train).validate()
+        return (loss if len(self.validation) else float_info.max), metric
+
+    def objective(self, nodes: NDArray[np.int64]) -> NodeObjective:
+        """Training by exact passes on some nodes; validation on the validation nodes."""
+        labelled = getattr(self.learner, "label_features_", None) is not None
+        return NodeObjective(
+            self.network,
+            self.prepared,
+            self.task,
+            self.targets,
+            nodes,
+            answerable(self.validation, self.targets),
+            self.bits,
+            first_label=self.first_label if labelled else None,
+            sampler=self.learner._sampler(self.prepared, self.bits),
+            batch_size=self.learner.batch_size,
+            hiding=self.hiding,
+        )
 
     @cached_property
     def fixed(self) -> FixedStates:
@@ -143,3 +181,10 @@ class UpdateContext:
         return exact_losses(
             self.network, self.prepared, self.task, self.targets, nodes, self.first_label
         )
+
+
+def answerable(nodes: NDArray[np.int64], targets: Tensor) -> NDArray[np.int64]:
+    """Those of the nodes whose label the task knows."""
+    known = targets.cpu().numpy()[nodes]
+    kept: NDArray[np.int64] = nodes[known >= 0 if known.dtype == np.int64 else known == known]
+    return kept

@@ -64,10 +64,11 @@ class ContGnn(Ewc):
         """Fills the memory the first time, detects, and measures the importance."""
         if not self._seen:
             self._remember(context, context.positions(context.old_train))
-        influenced = influence(context)[context.train]
+        others = np.setdiff1d(context.train, context.affected)
+        influenced = influence(context)[others]
         count = round(self.detected * len(context.affected_train))
         largest = np.argsort(-influenced, kind="stable")[:count]
-        found = context.train[largest[influenced[largest] > 0]]
+        found = others[largest[influenced[largest] > 0]]
         remembered = context.positions(self._memory)
         self._nodes = np.unique(np.concatenate((context.affected_train, found, remembered)))
         super().before_step(context)

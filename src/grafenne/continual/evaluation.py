@@ -18,7 +18,7 @@ from grafenne.continual.peak_memory import PeakMemory
 from grafenne.continual.registry import make_strategy
 from grafenne.continual.results import StepResult, StreamResults
 from grafenne.continual.strategies import Strategy
-from grafenne.continual.stream_log import StreamLog, stream_identity
+from grafenne.continual.stream_log import StreamLog, change_identity, stream_identity
 from grafenne.data.atomic import reserved
 from grafenne.data.delta import GraphDelta
 from grafenne.data.feature_graph import FeatureGraph
@@ -71,15 +71,15 @@ def run_stream(
             kept = StreamLog(
                 log, stream_identity(estimator, stream, rule(stream.first), seed, options)
             )
-        follower = _Followers(plans, kept, progress)
-        if not follower.complete(stream.num_steps):
+        follower = _Followers(plans, kept, progress, stream.num_steps)
+        if follower.left:
             if kept is not None and kept.has_first():
                 fitted = kept.first()
             elif fitted is None:
                 fitted = fit_first(estimator, stream.first, rule, seed)
             if kept is not None and not kept.has_first():
                 kept.keep_first(fitted)
-            follower.follow(fitted, stream, rule, options or {})
+        follower.follow(fitted, stream, rule, options or {})
         if kept is not None:
             kept.tidy()
     return StreamResults([step for name in names for step in follower.results[name]], seed)
@@ -101,6 +101,7 @@ class _Followers:
         plans: The strategies.
         kept: Where results are kept, if they are.
         progress: Told of each result.
+        num_steps: Number of steps of the stream.
     """
 
     def __init__(
@@ -108,6 +109,7 @@ class _Followers:
         plans: list[Strategy],
         kept: StreamLog | None,
         progress: Callable[[StepResult], None] | None,
+        num_steps: int,
     ) -> None:
         self.plans = {plan.name: plan for plan in plans}
         self.kept, self.progress = kept, progress
@@ -118,28 +120,37 @@ class _Followers:
             for steps in self.results.values():
                 if progress is not None and number < len(steps):
                     progress(steps[number])
-
-    def complete(self, num_steps: int) -> bool:
-        """Whether nothing is left to do."""
-        return all(len(steps) == num_steps + 1 for steps in self.results.values())
+        self.left = [name for name, steps in self.results.items() if len(steps) <= num_steps]
 
     def follow(
         self, fitted: Any, stream: GraphStream, rule: SplitRule, options: Mapping[str, Any]
     ) -> None:
-        """Goes through the stream, over what was done before to what is left."""
-        learners = {name: self._learner(name, fitted) for name in self.plans}
+        """Goes through the stream, over what was done before to what is left.
+
+        What was done is only compared with the stream: a log may be of another one.
+        """
+        learners = {name: self._learner(name, fitted) for name in self.left}
         judge = Judge(stream.first, rule(stream.first))
-        for name in self.plans:
+        change = self._identity(0, None, judge)
+        for name in self.left:
             if not self.results[name]:
                 first = judge.score(fitted)
                 spent = fitted.history_.seconds
-                self._tell(judge.result(name, 0, first, first, spent), learners[name])
+                self._tell(judge.result(name, 0, first, first, spent), learners[name], change)
         for number, (delta, graph) in enumerate(stream.steps(), start=1):
             before, told = judge.view, judge.move(graph, delta, rule(graph))
+            change = self._identity(number, told, judge)
             for name, learner in learners.items():
                 if number >= len(self.results[name]):
-                    self._tell(self._step(number, name, learner, judge, before, told, options),
-                               learner)  # fmt: skip
+                    result = self._step(number, name, learner, judge, before, told, options)
+                    self._tell(result, learner, change)
+
+    def _identity(self, number: int, delta: GraphDelta | None, judge: Judge) -> str:
+        if self.kept is None:
+            return ""
+        change = change_identity(delta, judge.graph, judge.split)
+        self.kept.check(number, change)
+        return change
 
     def _learner(self, name: str, fitted: Any) -> Any:
         done = len(self.results[name]) - 1
@@ -177,9 +188,9 @@ class _Followers:
         result.report = learner.last_update_.to_dict()
         return result
 
-    def _tell(self, result: StepResult, learner: Any) -> None:
+    def _tell(self, result: StepResult, learner: Any, change: str) -> None:
         self.results[result.strategy].append(result)
         if self.kept is not None:
-            self.kept.add(result, self.plans[result.strategy], learner)
+            self.kept.add(result, self.plans[result.strategy], learner, change)
         if self.progress is not None:
             self.progress(result)

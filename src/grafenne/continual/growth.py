@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,22 +29,33 @@ RowMap = dict[str, NDArray[np.int64]]
 """By parameter name: for each of its rows the row it had before, -1 for a new one."""
 
 
+@dataclass(frozen=True)
+class KnownFeatures:
+    """What a model knew of features before an update.
+
+    Attributes:
+        listed: Their names, as the estimator lists them.
+        names: Those that Φ knows, labels included; ``None`` if it does not ask.
+        weight: Their trained vectors, ``None`` if there are none.
+    """
+
+    listed: NDArray[Any]
+    names: Vocabulary | None
+    weight: nn.Parameter | None
+
+
 def grow_features(network: NodeNetwork, names: Vocabulary, graph: AllotropicGraph) -> RowMap:
     """Gives Φ a row for each of ``names``; known features keep theirs, whatever their place.
 
-    A new row starts where Φ puts a feature that it does not know: at the mean of the features
-    that it occurs with in ``graph``. Only :class:`LearnedFeatures` has rows; the others take
-    every feature as they are.
+    A new row starts where Φ puts a feature that it does not know in ``graph``. Only
+    :class:`LearnedFeatures` has rows; the others take every feature as they are.
 
     Args:
         network: The network, changed in place.
         names: All names that are to have a row, in the order of the rows.
         graph: Where the new ones occur; its features are among ``names``.
     """
-    embedding = network.encoder.features
-    prefix = "encoder.features."
-    if isinstance(embedding, FeaturesAndLabels):
-        embedding, prefix = embedding.inner, prefix + "inner."
+    embedding, prefix = _embedding_of(network)
     if isinstance(embedding, NameFeatures | StructuralFeatures):
         embedding.names = names  # the update trains on them
     if not isinstance(embedding, LearnedFeatures):
@@ -63,6 +75,28 @@ def grow_features(network: NodeNetwork, names: Vocabulary, graph: AllotropicGrap
     embedding.names = names
     embedding.weight = nn.Parameter(rows)
     return {f"{prefix}weight": place}
+
+
+def shrink_features(context: UpdateContext) -> None:
+    """Forgets what is new again: nothing was learned of it, so it goes on counting as unseen."""
+    known, learner = context.known, context.learner
+    if known is None:
+        return
+    learner.feature_names_in_, learner.n_features_in_ = known.listed, len(known.listed)
+    embedding, prefix = _embedding_of(context.network)
+    if known.names is not None:
+        embedding.names = known.names
+    if known.weight is not None:
+        embedding.weight = known.weight
+    context.left_rows = {name: row for name, row in context.rows.items() if name.startswith(prefix)}
+
+
+def _embedding_of(network: NodeNetwork) -> tuple[Any, str]:
+    """Φ without the vectors of labels, and how the names of its parameters begin."""
+    embedding, prefix = network.encoder.features, "encoder.features."
+    if isinstance(embedding, FeaturesAndLabels):
+        return embedding.inner, prefix + "inner."
+    return embedding, prefix
 
 
 def grow_head(network: NodeNetwork, outputs: int) -> RowMap:
@@ -131,7 +165,7 @@ def grow_model(context: UpdateContext, new_names: list[Hashable]) -> None:
         if shown is not None:
             learner.label_features_ = _shown_labels(shown, classes, context)
             rows.update(grow_labels(network, learner.label_features_.names))
-    rows.update(_grow_features(context))
+    rows.update(_grow_features(context, may_shrink=not new_names))
     context.rows = rows
 
 
@@ -148,14 +182,24 @@ def _shown_labels(
     codes = dict(zip(shown.nodes, shown.codes.tolist(), strict=True))
     targets = context.learner.task_.targets(context.after).numpy()[context.train]
     codes.update(zip(context.after.nodes.take(context.train), targets.tolist(), strict=True))
-    present = [node for node in codes if node in context.after.nodes]
+    gone = set(context.delta.labels_removed)
+    present = [node for node in codes if node in context.after.nodes and node not in gone]
     return LabelFeatures(classes, present, np.array([codes[n] for n in present], dtype=np.int64))
 
 
-def _grow_features(context: UpdateContext) -> RowMap:
+def _grow_features(context: UpdateContext, *, may_shrink: bool) -> RowMap:
     learner = context.learner
     known = Vocabulary(learner.feature_names_in_.tolist(), kind="feature")
     names = known.extended(context.after.features)
+    if len(names) > len(known):
+        _ = context.at_start
+        if may_shrink:
+            embedding, _ = _embedding_of(context.network)
+            context.known = KnownFeatures(
+                learner.feature_names_in_,
+                getattr(embedding, "names", None),
+                embedding.weight if isinstance(embedding, LearnedFeatures) else None,
+            )
     learner.feature_names_in_ = np.array(list(names), dtype=object)
     learner.n_features_in_ = len(names)
     shown: LabelFeatures | None = getattr(learner, "label_features_", None)

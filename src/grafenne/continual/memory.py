@@ -39,6 +39,11 @@ def describe_memory(
         "nodes": len(nodes) if nodes.is_range else list(nodes),
         **{part: getattr(split, part).tolist() for part in PARTS},
     }
+    past: dict[Any, int] = getattr(estimator, "past_parts_", {})
+    if past and _storable(past):
+        memory["past"] = [
+            [node for node, part in past.items() if part == code] for code in range(len(PARTS))
+        ]
     strategy: Strategy | None = getattr(estimator, "strategy_", None)
     if strategy is None or not _is_known(strategy):
         return memory, {}
@@ -79,6 +84,10 @@ def recall_memory(
         if len(positions) and positions[-1] >= len(nodes):
             raise ValueError(f"the split's {part} part has position {positions[-1]}, too large")
     estimator.split_, estimator.split_nodes_ = split, Vocabulary(nodes, kind="node")
+    past = memory.get("past", [[] for _ in PARTS])
+    if len(past) != len(PARTS) or not all(isinstance(p, list) and _storable(p) for p in past):
+        raise ValueError("the nodes that were there once are neither text nor whole numbers")
+    estimator.past_parts_ = {node: code for code, part in enumerate(past) for node in part}
     told = memory.get("strategy")
     if told is None:
         return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from sys import float_info
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from torch import Tensor, nn
 from grafenne.continual.context import UpdateContext
 from grafenne.continual.fixed_states import hold_batch_statistics
 from grafenne.continual.strategies import Strategy
-from grafenne.training.node_objective import NodeObjective
 
 
 class UpdateObjective:
@@ -30,8 +28,7 @@ class UpdateObjective:
         strategy: Its loss.
         nodes: Positions of the nodes to train on.
         validate_every: Epochs from one validation to the next; those between repeat the last,
-            at first that of the start (without validation nodes a start that any epoch beats:
-            the nodes trained on cannot say that nothing was to be learned from them).
+            at first that of the start.
     """
 
     def __init__(
@@ -44,21 +41,8 @@ class UpdateObjective:
         self.context, self.strategy, self.nodes = context, strategy, nodes
         learner: Any = context.learner
         labelled = getattr(learner, "label_features_", None) is not None
-        self.exact = NodeObjective(
-            context.network,
-            context.prepared,
-            context.task,
-            context.targets,
-            nodes,
-            answerable(context.validation, context.targets),
-            context.bits,
-            first_label=context.first_label if labelled else None,
-            sampler=learner._sampler(context.prepared, context.bits),
-            batch_size=learner.batch_size,
-            hiding=context.hiding,
-        )
+        self.exact = context.objective(nodes)
         self.every = validate_every
-        self.at_start = self.exact.validate()
         self.samples = []
         if context.states == "fixed":
             self.samples = [
@@ -69,8 +53,7 @@ class UpdateObjective:
 
     def restart(self) -> None:
         """Begins to count epochs anew."""
-        judged = len(self.context.validation) > 0
-        self._last = self.at_start if judged else (float_info.max, self.at_start[1])
+        self._last = self.context.at_start
         self._epochs = 0
 
     @property
@@ -110,10 +93,3 @@ class UpdateObjective:
             # Nodes that are asked hide their labels: if all were, nobody would show one.
             size = min(size, max(len(self.context.train) // 2, 1))
         return [self.nodes[start : start + size] for start in range(0, len(self.nodes), size)]
-
-
-def answerable(nodes: NDArray[np.int64], targets: Tensor) -> NDArray[np.int64]:
-    """Those of the nodes whose label the task knows."""
-    known = targets.cpu().numpy()[nodes]
-    kept: NDArray[np.int64] = nodes[known >= 0 if known.dtype == np.int64 else known == known]
-    return kept

@@ -1,7 +1,8 @@
 """Which nodes of a changing graph train, validate and test.
 
-A node keeps its part for as long as it is there. A new node's part is decided by a keyed hash of
-its id, so it never depends on what else is in the graph or on when the node arrived.
+A node has one part for good, also if it leaves and comes back or loses its label for a while. A
+new node's part is decided by a keyed hash of its id, so it never depends on what else is in the
+graph or on when the node arrived.
 """
 
 from __future__ import annotations
@@ -112,6 +113,28 @@ def split_of_parts(parts: NDArray[np.int64], graph: FeatureGraph) -> Split:
     return Split(*(np.flatnonzero(known & (parts == code)) for code in (TRAIN, VALIDATION, TEST)))
 
 
+def past_parts(estimator: GrafenneNodeEstimator) -> dict[Hashable, int]:
+    """The parts of nodes that had one once and are not in the model's split now."""
+    past: dict[Hashable, int] = getattr(estimator, "past_parts_", {})
+    return past
+
+
+def parts_left_behind(
+    estimator: GrafenneNodeEstimator, after: FeatureGraph, split: Split
+) -> dict[Hashable, int]:
+    """:func:`past_parts` of a model whose split will be this one of ``after``."""
+    known: Split | None = getattr(estimator, "split_", None)
+    nodes: Vocabulary | None = getattr(estimator, "split_nodes_", None)
+    past = dict(past_parts(estimator))
+    if known is not None and nodes is not None:
+        for code, part in enumerate((known.train, known.validation, known.test)):
+            past.update(dict.fromkeys(nodes.take(part), code))
+    for part in (split.train, split.validation, split.test):
+        for node in after.nodes.take(part):
+            past.pop(node, None)
+    return past
+
+
 def split_after(
     estimator: GrafenneNodeEstimator, before: FeatureGraph, after: FeatureGraph, split: Split | None
 ) -> Split:
@@ -123,6 +146,9 @@ def split_after(
     parts = np.full(after.num_nodes, NONE)
     if known is not None and nodes is not None:
         parts = known_parts(known, nodes, after.nodes)
+        past = past_parts(estimator)
+        for place in np.flatnonzero(parts == NONE) if past else ():
+            parts[place] = past.get(after.nodes[int(place)], NONE)
         labelled = np.zeros(before.num_nodes + 1, dtype=bool)
         if before.labels is not None:
             labelled[:-1] = before.labels.known

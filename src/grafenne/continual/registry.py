@@ -43,6 +43,6 @@ def make_strategy(strategy: str | Strategy, **options: Any) -> Strategy:
         if option not in known:
             raise ParameterError(
                 f"The strategy {strategy!r} has no setting {option!r}; it has "
-                f"{', '.join(known)}.{did_you_mean(option, known)}"
+                f"{', '.join(known) or 'none'}.{did_you_mean(option, known)}"
             )
     return kind(**options)

@@ -8,7 +8,7 @@ one update to the next (a memory, an importance) it keeps in itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -102,10 +102,16 @@ class WarmStart(Strategy):
 
 @dataclass(kw_only=True)
 class Retrain(Strategy):
-    """The oracle: forgets everything and trains on the whole new graph, as ``fit`` does."""
+    """The oracle: forgets everything and trains on the whole new graph, as ``fit`` does.
+
+    The estimator's settings say for how long; it has none of its own.
+    """
 
     name: ClassVar[str] = "retrain"
     kind: ClassVar[str] = "restart"
+
+    epochs: int = field(default=1, init=False, repr=False)
+    learning_rate: float | None = field(default=None, init=False, repr=False)
 
 
 @dataclass(kw_only=True)
@@ -114,3 +120,6 @@ class Frozen(Strategy):
 
     name: ClassVar[str] = "frozen"
     kind: ClassVar[str] = "keep"
+
+    epochs: int = field(default=1, init=False, repr=False)
+    learning_rate: float | None = field(default=None, init=False, repr=False)

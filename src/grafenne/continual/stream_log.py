@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import shutil
@@ -13,6 +14,8 @@ from typing import Any
 from grafenne.continual.lineage import strategy_settings
 from grafenne.continual.results import StepResult
 from grafenne.continual.strategies import Strategy
+from grafenne.data.delta import GraphDelta
+from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.split import Split
 from grafenne.data.stream import GraphStream
 from grafenne.errors import DataError
@@ -38,6 +41,14 @@ def stream_identity(
             to_allotropic(stream.first), split.train, split.validation, split.test
         ),
     }
+
+
+def change_identity(delta: GraphDelta | None, graph: FeatureGraph, split: Split) -> str:
+    """A digest of a step: what changed, and who trains, validates and tests afterwards."""
+    content = hashlib.sha256((delta.digest() if delta is not None else "").encode())
+    for part in (split.train, split.validation, split.test):
+        content.update(repr(graph.nodes.take(part)).encode("utf-8", "surrogatepass"))
+    return content.hexdigest()
 
 
 class StreamLog:
@@ -87,13 +98,23 @@ class StreamLog:
         """The model that a strategy had after a step."""
         return _load(self.models / f"{strategy}-{step}")
 
-    def add(self, result: StepResult, plan: Strategy, learner: Any) -> None:
-        """Keeps one more result, and the model behind it."""
+    def check(self, step: int, change: str) -> None:
+        """Raises if a step that is done was another change, or on another split."""
+        for row in self.rows:
+            if row["step"] == step and row["change"] != change:
+                raise DataError(
+                    f"The log {self.path} is of another run (step {step} of the stream, or its "
+                    "split, differs); name another file or delete it."
+                )
+
+    def add(self, result: StepResult, plan: Strategy, learner: Any, change: str) -> None:
+        """Keeps one more result, the model behind it, and what it was a change to."""
         from grafenne.data.atomic import atomic_write
 
         if result.step:
             learner.save(self.models / f"{result.strategy}-{result.step}")
-        self.rows.append({**_to_row(result), "settings": strategy_settings(plan)})
+        row = {**_to_row(result), "settings": strategy_settings(plan), "change": change}
+        self.rows.append(row)
         lines = [json.dumps(line, allow_nan=False) for line in (self.head, *self.rows)]
         with atomic_write(self.path) as beside:
             beside.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -114,7 +135,8 @@ class StreamLog:
             counts: dict[str, int] = {}
             for row in rows:
                 _from_row(row)
-                if row["step"] != counts.setdefault(row["strategy"], 0) or "settings" not in row:
+                told = {"settings", "change"} <= row.keys()
+                if row["step"] != counts.setdefault(row["strategy"], 0) or not told:
                     raise ValueError(f"step {row['step']} of {row['strategy']!r} is out of order")
                 counts[row["strategy"]] += 1
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:

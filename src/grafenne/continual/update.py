@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from grafenne.continual.context import UpdateContext
-from grafenne.continual.growth import grow_model, new_class_names
+from grafenne.continual.growth import grow_model, new_class_names, shrink_features
 from grafenne.continual.lineage import lineage_entry
 from grafenne.continual.objectives import UpdateObjective
-from grafenne.continual.parts import split_after
+from grafenne.continual.parts import parts_left_behind, split_after
 from grafenne.continual.registry import make_strategy
 from grafenne.continual.strategies import Strategy
 from grafenne.data.delta import GraphDelta
@@ -48,7 +48,7 @@ class UpdateReport:
         trained_on: Number of nodes trained on.
         states: ``exact`` or ``fixed``; empty where nothing was trained.
         kept_start: Whether no epoch was better than the start on the validation nodes, so that
-            the parameters stayed.
+            the parameters stayed and new features go on counting as unseen.
         penalty: λ, where the strategy has one.
         new_features: Number of features that the model did not know.
         new_classes: Names of the classes that were added.
@@ -125,7 +125,8 @@ def update_estimator(
         names = new_class_names(known, after, parts.train, new_classes)
     asked, plan = plan, copy.deepcopy(plan)  # what it remembers changes with the model, or not
     if plan.kind == "restart":
-        learner, trained, outcome = _retrained(estimator, after, parts), len(parts.train), None
+        learner = _retrained(estimator, after, parts, root)
+        trained, outcome = len(parts.train), None
         epochs, kept = len(learner.history_.epochs), False
     else:
         if plan.kind == "continue":
@@ -133,6 +134,7 @@ def update_estimator(
         trained, outcome, kept = _train(context, plan)
         epochs = 0 if outcome is None else len(outcome.epochs)
     penalty: float | None = getattr(plan, "chosen_", None)
+    learner.past_parts_ = parts_left_behind(estimator, after, parts)
     learner.split_, learner.split_nodes_ = parts, after.nodes
     learner.updates_, learner.strategy_ = number, asked
     learner.lineage_ = [*getattr(estimator, "lineage_", []), entry]
@@ -143,7 +145,7 @@ def update_estimator(
         states=context.states if outcome is not None else "",
         kept_start=kept,
         penalty=penalty if outcome is not None else None,
-        new_features=max(learner.n_features_in_ - estimator.n_features_in_, 0),
+        new_features=_count_new(estimator, after),
         new_classes=tuple(names),
         epochs=epochs,
         seconds=time.perf_counter() - started,
@@ -190,6 +192,11 @@ def _old_train(estimator: GrafenneNodeEstimator, before: FeatureGraph) -> list[H
     return before.nodes.take(split.train)
 
 
+def _count_new(estimator: GrafenneNodeEstimator, after: FeatureGraph) -> int:
+    known = Vocabulary(estimator.feature_names_in_.tolist(), kind="feature")
+    return int((known.find(after.features) < 0).sum())
+
+
 def _touched(graph: FeatureGraph, after: FeatureGraph, delta: GraphDelta) -> NDArray[np.int64]:
     """Affected nodes, and those whose label was set: there is something to learn from them."""
     nodes = {*delta.affected_nodes(graph), *delta.labels_set.ids("node")}
@@ -199,20 +206,24 @@ def _touched(graph: FeatureGraph, after: FeatureGraph, delta: GraphDelta) -> NDA
 # ---- training --------------------------------------------------------------------------------
 
 
-def _retrained(estimator: GrafenneNodeEstimator, after: FeatureGraph, split: Split) -> Any:
+def _retrained(
+    estimator: GrafenneNodeEstimator, after: FeatureGraph, split: Split, seed: int
+) -> Any:
     from sklearn.base import clone
 
-    return clone(estimator).fit(after, split)
+    fresh = clone(estimator).set_params(random_state=seed).fit(after, split)
+    return fresh.set_params(random_state=estimator.random_state)  # that of the next update
 
 
 def _train(context: UpdateContext, plan: Strategy) -> tuple[int, History | None, bool]:
     """Trains by the plan; leaves the best weights on the validation nodes, the start included."""
-    if plan.kind == "keep" or not len(context.train):
+    if plan.kind == "keep":
         return 0, None, False
     _ = context.start
     plan.before_step(context)
     nodes = plan.training_nodes(context)
     if not len(nodes) or not len(context.affected):
+        shrink_features(context)
         plan.after_step(context)
         return 0, None, False
     learner, network = context.learner, context.network
@@ -237,8 +248,10 @@ def _train(context: UpdateContext, plan: Strategy) -> tuple[int, History | None,
             best = (history.best_loss, copy.deepcopy(network.state_dict()), history, trial)
     if best is None:
         raise ParameterError(f"The strategy {plan.name!r} has nothing to try.")
-    kept = judged and not best[0] < objective.at_start[0]
+    kept = judged and not best[0] < context.at_start[0]
     network.load_state_dict(begin if kept else best[1])
+    if kept:
+        shrink_features(context)
     if hasattr(plan, "chosen_"):
         plan.chosen_ = best[3]
     network.eval()

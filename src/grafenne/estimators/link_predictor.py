@@ -71,11 +71,12 @@ class LinkPredictor(NetworkEstimator):
         self._get_to_know(split.graph)  # an imputation may have added some
         bits = RandomBits(self.random_state)
         self._fit_scaler(split.graph, np.arange(graph.num_nodes))
+        views = [self._prepare(view) for view in split.views]
         prepared = self._prepare(split.graph)
         self.directed_ = graph.directed
         network: Any = self._new_network(prepared, bits)
         network.centre_on(prepared)
-        objective = LinkObjective(network, prepared, split, bits)
+        objective = LinkObjective(network, prepared, split, bits, views)
         try:
             self.history_ = self._train(
                 objective,

@@ -67,10 +67,10 @@ class Problem:
         """
         if not isinstance(self.split, EdgeSplit):
             return replace(self, graph=imputer.transform(self.graph))
-        seen = self.graph if leaked else None
-        graph = imputer.transform(self.split.graph, adjacency_graph=seen)
-        # What the training graph is replaced by has its nodes and edges, so the pairs still fit.
-        return Problem(self.graph, replace(self.split, graph=graph))
+        from grafenne.impute.links import fill_split
+
+        leak = self.graph if leaked else None
+        return Problem(self.graph, fill_split(imputer, self.split, leaked_by=leak))
 
 
 def make_problem(

@@ -24,6 +24,7 @@ from grafenne.estimators.link_predictor import GrafenneLinkPredictor, NodePairs
 from grafenne.estimators.node_estimator import NodeEstimator
 from grafenne.estimators.regressor import GrafenneRegressor
 from grafenne.impute.base import Imputer
+from grafenne.impute.links import fill_split
 from grafenne.impute.registry import IMPUTERS, make_imputer
 from grafenne.tasks.links import EdgeSplit, split_edges
 
@@ -260,7 +261,8 @@ class ImputedLinkPredictor(ImputedEstimator):
     """A link predictor behind an imputation; parameters as in :class:`ImputedClassifier`.
 
     Edges are split before anything is filled in: values that spread along an edge would tell of
-    it.
+    it. For the same reason training sees features that were filled in without the edges it asks
+    for, see :func:`~grafenne.impute.links.fill_split`.
     """
 
     def _default(self) -> NetworkEstimator:
@@ -279,13 +281,10 @@ class ImputedLinkPredictor(ImputedEstimator):
         if split is None:
             share = inner.validation_share
             split = split_edges(graph, inner.random_state, (1 - share, share, 0.0))
-        self._fit_inner(inner, graph, self._fill_split(split), checkpoint)
+        _check_split(split)
+        filled = fill_split(self.imputer_, split, int(inner.random_state))
+        self._fit_inner(inner, graph, filled, checkpoint)
         return self
-
-    def _fill_split(self, split: EdgeSplit) -> EdgeSplit:
-        if not isinstance(split, EdgeSplit):
-            raise DataError(f"An EdgeSplit is needed, got {type(split).__name__}.")
-        return replace(split, graph=self._fill(split.graph))
 
     def decision_function(self, graph: FeatureGraph, pairs: NodePairs) -> NDArray[np.float64]:
         """Log-odds that each pair of node ids is an edge, given the edges of ``graph``."""
@@ -304,9 +303,16 @@ class ImputedLinkPredictor(ImputedEstimator):
     def evaluate(self, split: EdgeSplit, part: str = "test") -> dict[str, float | int]:
         """AUC, average precision and hits@k on a part of a split."""
         fitted = self._fitted
-        metrics: dict[str, float | int] = fitted.evaluate(self._fill_split(split), part)
+        _check_split(split)
+        filled = replace(split, graph=self._fill(split.graph))
+        metrics: dict[str, float | int] = fitted.evaluate(filled, part)
         return metrics
 
     def score(self, split: EdgeSplit) -> float:
         """AUC on the test edges of a split and their negatives."""
         return float(self.evaluate(split)["auc"])
+
+
+def _check_split(split: EdgeSplit) -> None:
+    if not isinstance(split, EdgeSplit):
+        raise DataError(f"An EdgeSplit is needed, got {type(split).__name__}.")

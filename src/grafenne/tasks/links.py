@@ -30,6 +30,9 @@ class EdgeSplit:
         test: Test edges.
         validation_negatives: As many pairs without an edge.
         test_negatives: As many pairs without an edge.
+        views: Graphs without some of the training edges, each of which is missing in one of them.
+            Where there are any, a training step sees one of them and asks for what it lacks. They
+            are for features that tell of edges, as filled in ones do; see :func:`hide_in_turns`.
     """
 
     graph: FeatureGraph
@@ -38,6 +41,7 @@ class EdgeSplit:
     test: Pairs
     validation_negatives: Pairs
     test_negatives: Pairs
+    views: tuple[FeatureGraph, ...] = ()
 
 
 def split_edges(
@@ -72,6 +76,23 @@ def split_edges(
         negatives[: len(chosen[1])],
         negatives[len(chosen[1]) :],
     )
+
+
+def hide_in_turns(graph: FeatureGraph, count: int, seed: int) -> list[FeatureGraph]:
+    """``count`` copies of a graph, each without its share of the edges, drawn at random.
+
+    Args:
+        graph: The graph, with its training edges only.
+        count: How many; at most as many as there are edges.
+        seed: Seed of the draw.
+    """
+    order = seeded(seed).permutation(graph.num_edges)
+    views = []
+    for hidden in np.array_split(order, max(min(count, graph.num_edges), 1)):
+        kept = np.ones(graph.num_edges, dtype=bool)
+        kept[hidden] = False
+        views.append(graph.replace(edges=graph.edges.take(kept)))
+    return views
 
 
 def edge_pairs(graph: FeatureGraph) -> Pairs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -92,10 +92,16 @@ class LinkObjective:
         prepared: The graph of the training edges, as the network sees it.
         split: The edges.
         bits: Source of randomness.
+        views: The split's views as the network sees them.
     """
 
     def __init__(
-        self, network: LinkNetwork, prepared: AllotropicGraph, split: EdgeSplit, bits: RandomBits
+        self,
+        network: LinkNetwork,
+        prepared: AllotropicGraph,
+        split: EdgeSplit,
+        bits: RandomBits,
+        views: Sequence[AllotropicGraph] = (),
     ) -> None:
         self.network, self.prepared, self.bits = network, prepared, bits
         self.graph: FeatureGraph = split.graph
@@ -109,6 +115,10 @@ class LinkObjective:
         self.edge_weight = torch.ones(len(self.pairs))
         if self.graph.edges.weights is not None:
             self.edge_weight = torch.from_numpy(self.graph.edges.weights)
+        self.views = [
+            (view, self.pairs[torch.from_numpy(_missing_in(part, self.graph))])
+            for view, part in zip(views, split.views, strict=True)
+        ]
 
     def batches(self) -> Iterator[Callable[[], Tensor]]:
         """One loss over the hidden edges and as many fresh negatives."""
@@ -129,18 +139,23 @@ class LinkObjective:
         return float(loss), float(area)
 
     def _loss(self) -> Tensor:
-        hidden = ~self.bits.keep(len(self.pairs), HIDDEN_SHARE)
-        if not bool(hidden.any()) or bool(hidden.all()):
-            hidden = torch.zeros_like(hidden)
-            hidden[0] = True
-        seen = self._without(hidden)
-        positives = self.pairs[hidden]
+        seen, positives = self._question()
         count = min(len(positives), count_negatives(self.graph))
         negatives = torch.from_numpy(sample_negatives(self.graph, count, self.bits.generator()))
         scores = self.network(seen, torch.cat((positives, negatives)))
         truth = torch.zeros_like(scores)
         truth[: len(positives)] = 1
         return functional.binary_cross_entropy_with_logits(scores, truth)
+
+    def _question(self) -> tuple[AllotropicGraph, Tensor]:
+        """What a step sees, and the edges that are missing in it."""
+        if self.views:
+            return self.views[int(self.bits.generator().integers(len(self.views)))]
+        hidden = ~self.bits.keep(len(self.pairs), HIDDEN_SHARE)
+        if not bool(hidden.any()) or bool(hidden.all()):
+            hidden = torch.zeros_like(hidden)
+            hidden[0] = True
+        return self._without(hidden), self.pairs[hidden]
 
     def _without(self, hidden: Tensor) -> AllotropicGraph:
         """The graph as if it did not have the hidden edges: their weight is zero.
@@ -174,6 +189,14 @@ def _edges_of_each_entry(prepared: AllotropicGraph, graph: FeatureGraph) -> tupl
     if direction == "out":
         along = np.full_like(along, -1)
     return torch.from_numpy(along), torch.from_numpy(against)
+
+
+def _missing_in(view: FeatureGraph, graph: FeatureGraph) -> NDArray[np.bool_]:
+    """Which of a graph's edges a view of it lacks."""
+    size = graph.num_nodes
+    kept = view.edges.sources * size + view.edges.targets
+    missing: NDArray[np.bool_] = ~np.isin(graph.edges.sources * size + graph.edges.targets, kept)
+    return missing
 
 
 def _places(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
