@@ -94,9 +94,16 @@ def test_summary_by_hand() -> None:
             step("retrain", 0, 0.9, 0.9, [0.9]),
             step("retrain", 1, 0.9, 0.9, [0.9, 0.9]),
             step("retrain", 2, 0.8, 0.9, [0.9, 0.9, 0.9]),
+            step("frozen", 0, 0.9, 0.9, [0.9]),
+            step("frozen", 1, 0.85, 0.85, [0.85, 0.85]),
+            step("frozen", 2, 0.65, 0.65, [0.7, 0.7, 0.65]),
         ],
         seed=0,
     )
+    for result in results.of("ewc")[1:]:
+        result.peak_memory = 10 * result.step
+    for result in results.of("retrain")[1:]:
+        result.peak_memory = 40 * result.step
     told = results.summary().set_index("strategy").loc["ewc"]
     assert told["average"] == pytest.approx(0.75)
     assert told["forgetting"] == pytest.approx(((0.9 - 0.7) + (0.7 - 0.8)) / 2)
@@ -104,7 +111,10 @@ def test_summary_by_hand() -> None:
     assert told["update forgetting"] == pytest.approx(0.05)
     assert told["gap to oracle"] == pytest.approx(0.1)
     assert told["time of oracle's"] == 1.0
+    assert told["memory of oracle's"] == 20 / 80
     assert told["seconds"] == 1.5
+    # Before the first step both are the same model; before the second 0.75 against 0.65.
+    assert told["forward transfer"] == pytest.approx(0.1)
 
 
 def test_same_seed_same_results() -> None:

@@ -16,6 +16,7 @@ from grafenne.experiments.search import (
     SEARCH_SEEDS,
     best_trial,
     expected_trials,
+    group_of,
     searched_cells,
     trials_of,
     worth_trying,
@@ -172,3 +173,19 @@ def test_the_packaged_settings_fit_the_cells_they_are_for() -> None:
         if chosen is not None:
             assert chosen.keys() == space_of(cell).keys()
             configure(cell, chosen=chosen)
+
+
+@pytest.mark.parametrize(
+    ("experiment", "key", "value"),
+    [("link-prediction", "leaked", True), ("translation", "variant", "translated")],
+)
+def test_settings_are_searched_on_the_plain_data(experiment: str, key: str, value: Any) -> None:
+    """Else a search for leaked rows would choose what the honest ones are run with."""
+    cells = get_experiment(experiment).cells
+    varied = [cell for cell in cells if cell.extra.get(key) == value]
+    plain = {group_of(cell): cell for cell in cells if not cell.extra.get(key)}
+    found = searched_cells(varied)
+    assert len(found) == len(varied) > 0
+    for cell in found:
+        expected = trials_of(plain[group_of(cell)])
+        assert [trial.identity for trial in trials_of(cell)] == [t.identity for t in expected]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 DEFAULT_STRATEGIES = ("ewc", "finetune", "frozen", "retrain")
 COLUMNS = ("strategy", "average", "affected", "unaffected", "new", "forgetting",
            "backward transfer", "forward transfer", "gap to oracle", "seconds",
-           "time of oracle's")  # fmt: skip
+           "time of oracle's", "memory of oracle's")  # fmt: skip
 
 
 def stream(
@@ -212,4 +212,5 @@ def _heading(name: str) -> str:
         "forward transfer": "forward",
         "gap to oracle": "gap",
         "time of oracle's": "of oracle's",
+        "memory of oracle's": "memory",
     }.get(name, name)

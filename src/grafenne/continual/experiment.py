@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from grafenne.continual.evaluation import fit_first, run_stream
-from grafenne.continual.registry import make_strategy
+from grafenne.continual.registry import STRATEGIES, make_strategy
 from grafenne.continual.results import StreamResults
 from grafenne.continual.strategies import Strategy
 from grafenne.continual.streams import make_task
@@ -47,7 +48,7 @@ def continual_runs(
         seed: Seed of the stream, the split, fitting and the updates.
         steps: Only so many changes.
         settings: Settings of the classifier.
-        strategy_settings: Settings of the strategies.
+        strategy_settings: Settings of the strategies; each gets those that it has.
         update: Arguments of ``update``, such as ``states``.
         new_labels: Share of the new nodes whose label becomes known.
         options: Options of the dataset.
@@ -80,7 +81,11 @@ def continual_runs(
     for strategy in strategies:
         results = frozen
         if strategy != "frozen":
-            own = follow(make_strategy(strategy, **(strategy_settings or {})))
+            given = strategy_settings or {}
+            known = [part.name for part in fields(STRATEGIES[strategy]) if part.init]
+            own = follow(
+                make_strategy(strategy, **{name: given[name] for name in known if name in given})
+            )
             results = StreamResults([*own.steps, *frozen.steps], seed)
         yield continual_rows(results, dataset, [strategy])
 

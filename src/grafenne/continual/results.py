@@ -104,7 +104,8 @@ class StreamResults:
         """One row per strategy: the continual metrics, and time and memory per update.
 
         Columns that compare with the oracle are there if ``retrain`` ran, and the forward
-        transfer if ``frozen`` ran.
+        transfer if ``frozen`` ran. Forward transfer begins with the second step: before the first
+        nobody has learned anything that could help.
         """
         import pandas as pd
 
@@ -126,8 +127,8 @@ class StreamResults:
         )
         if "frozen" in self.strategies:
             told["forward transfer"] = metrics.forward_transfer(
-                [step.before_update["affected"] for step in updates],
-                _accuracies(self.of("frozen")[1:], "affected"),
+                [step.before_update["affected"] for step in updates[1:]],
+                _accuracies(self.of("frozen")[2:], "affected"),
             )
         told["seconds"] = float(np.mean([step.seconds for step in updates])) if updates else 0.0
         peaks = [step.peak_memory for step in updates if step.peak_memory is not None]
@@ -141,6 +142,8 @@ class StreamResults:
             seconds = sum(step.seconds for step in oracle)
             spent = sum(step.seconds for step in updates)
             told["time of oracle's"] = spent / seconds if seconds else float("nan")
+            most = max((step.peak_memory or 0 for step in oracle), default=0)
+            told["memory of oracle's"] = max(peaks) / most if peaks and most else float("nan")
         return told
 
 

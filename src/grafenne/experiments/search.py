@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,9 @@ TRIALS, FEW_TRIALS = 8, 4
 
 FEW_TRIED = ("links", "backbones")
 """Searches of tables that have many cells."""
+
+VARIED = ("leaked", "shift")
+"""What of the data cells may vary that are run with the settings of the plain ones."""
 
 FINALISTS = 3
 """How many settings, the best on the first seed, are tried on the others."""
@@ -65,11 +68,16 @@ def group_of(cell: Cell) -> tuple[str, str, float, str]:
 
 
 def searched_cells(cells: Iterable[Cell]) -> list[Cell]:
-    """One cell for each search that the cells need."""
+    """One cell for each search that the cells need, on its plain data.
+
+    Settings are kept for the honest, unshifted data, whichever cells were asked for: a leak must
+    not choose what honest runs are run with.
+    """
     first: dict[Any, Cell] = {}
     for cell in cells:
         if cell.search is not None:
-            first.setdefault(group_of(cell), cell)
+            data = {name: value for name, value in cell.data.items() if name not in VARIED}
+            first.setdefault(group_of(cell), replace(cell, data=data))
     return list(first.values())
 
 

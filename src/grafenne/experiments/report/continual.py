@@ -111,12 +111,14 @@ def summary(rows: Rows, show: Shown) -> tuple[list[str], list[list[str]]]:
         for name in COLUMNS:
             line.append(show(_measure(rows, strategy, name)))
         line.append(_ratio_text(_measure(rows, strategy, "seconds ratio")))
+        line.append(_ratio_text(_memory_ratio(rows, strategy)))
         line.append(seconds_text(_seconds(rows, strategy)) or DASH)
         line.append(str(len({row.get("seed") for row in rows if row["strategy"] == strategy})))
         told.append(line)
     headings = [
         *("strategy", "average", "gap to oracle", "forgetting", "update forgetting"),
-        *("backward", "forward", "time of the oracle's", "seconds per update", "seeds"),
+        *("backward", "forward", "time of the oracle's", "memory of the oracle's"),
+        *("seconds per update", "seeds"),
     ]
     kept = [
         place
@@ -164,6 +166,22 @@ def _updates(rows: Rows, strategy: str) -> Rows:
         and row.get("step")  # step 0 is the first training, not an update
         and accuracy_group(str(row["metric"])) == "all"
     ]
+
+
+def _memory_ratio(rows: Rows, strategy: str) -> Spread | None:
+    """The largest update's memory beside the oracle's, by seed."""
+
+    def largest(name: str) -> dict[Any, float]:
+        peaks: dict[Any, float] = {}
+        for row in _updates(rows, name):
+            if row.get("peak_memory"):
+                peaks[row.get("seed")] = max(
+                    peaks.get(row.get("seed"), 0.0), float(row["peak_memory"])
+                )
+        return peaks
+
+    mine, oracle = largest(strategy), largest(ORACLE)
+    return spread(mine[seed] / oracle[seed] for seed in mine.keys() & oracle.keys())
 
 
 def _seconds(rows: Rows, strategy: str) -> float | None:
