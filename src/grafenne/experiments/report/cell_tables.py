@@ -27,7 +27,7 @@ def block_html(table: Table, block: Block) -> str:
         table: The table it belongs to.
         block: The block.
     """
-    published = _published(table, block)
+    published = published_of(table, block)
     two = table.paper is not None or bool(published)
     beside = "paper" if table.paper is not None else "published"
     span = 2 if two else 1
@@ -63,7 +63,7 @@ Published = dict[tuple[str, str], dict[Column, float]]
 """Figures of others, by our method (or none) and their own name, then by column."""
 
 
-def _published(table: Table, block: Block) -> Published:
+def published_of(table: Table, block: Block) -> Published:
     """Figures that others publish for the block's columns."""
     found: Published = {}
     names = table.paper.experiments[:1] if table.paper else (table.name,)

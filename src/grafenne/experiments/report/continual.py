@@ -22,6 +22,7 @@ from grafenne.experiments.report.stream_rows import (
     Shown,
     Spread,
     accuracy_group,
+    commands_html,
     order,
     spread,
     spread_html,
@@ -50,7 +51,8 @@ def continual_html(rows: Rows) -> str:
         here = [row for row in found if row["dataset"] == dataset]
         charts = "".join(_chart(dataset, group, here) for group in GROUPS)
         parts.append(
-            f"<h3>{safe(dataset)}</h3>\n{_table(dataset, here)}\n<div class=figures>{charts}</div>"
+            f"<h3>{safe(dataset)}</h3>\n{_table(dataset, here)}\n{commands_html(here)}\n"
+            f"<div class=figures>{charts}</div>"
         )
     return "\n".join(parts)
 

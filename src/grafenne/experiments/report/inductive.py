@@ -11,6 +11,7 @@ from grafenne.experiments.report.stream_rows import (
     Shown,
     Spread,
     accuracy_group,
+    commands_html,
     spread,
     spread_html,
     usable,
@@ -40,6 +41,7 @@ def inductive_html(rows: Rows) -> str:
             of_metric = [row for row in here if row["metric"] == metric]
             parts.append(_table(dataset, metric, of_metric))
             charts.append(_chart(dataset, metric, of_metric))
+        parts.append(commands_html(here))
         parts.append(f"<div class=figures>{''.join(charts)}</div>")
     return "\n".join(parts)
 

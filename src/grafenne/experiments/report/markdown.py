@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from grafenne.experiments.report import continual, inductive
+from grafenne.experiments.report.cell_tables import published_of
 from grafenne.experiments.report.cells import Cells
+from grafenne.experiments.report.datasets import COUNTS, counts, remarks
 from grafenne.experiments.report.losses import find_losses
 from grafenne.experiments.report.markup import DASH, figure_text, p_value_text
 from grafenne.experiments.report.methods import RowKey
 from grafenne.experiments.report.runs import Results
-from grafenne.experiments.report.stream_rows import Shown, spread_text, usable
+from grafenne.experiments.report.stream_rows import Shown, commands, spread_text, usable
 from grafenne.experiments.report.tables import Block, Column, Entry, Table, make_tables
 
 MAIN = ("node-classification", "physics")
@@ -34,6 +36,8 @@ def report_markdown(results: Results) -> str:
                 if block.title and len(table.blocks) > 1:
                     parts += [f"### {_text(block.title)}", ""]
                 parts += [*_block(table, block), ""]
+            parts += _again(table)
+    parts += _statistics(results.special("statistics"))
     streams = usable(results.special("continual"))
     if streams:
         parts += ["## Continual learning", "", *_by_dataset(streams, continual.summary)]
@@ -75,7 +79,30 @@ def _by_dataset(
         headings, lines = summary(here, spread_text)
         told = [[_text(line[0]), *line[1:]] for line in lines]
         parts += [f"### {_text(dataset)}", "", *_table(headings, told), ""]
-    return parts
+    again = next(reversed(commands(found).values()), "")
+    return parts + _one_again(again, "line")
+
+
+def _again(table: Table) -> list[str]:
+    """How a cell is run again, by the example of the last one that was."""
+    cells = [entry.cell for block in table.blocks for entry in block.entries.values()]
+    made = [cell.command for cell in cells if cell is not None and cell.command]
+    return _one_again(made[-1] if made else "", "cell")
+
+
+def _one_again(command: str, what: str) -> list[str]:
+    told = f"A {what} is run again by its own names, the last {what} for instance by"
+    return [f"{told} `{command}`.", ""] if command else []
+
+
+def _statistics(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not rows:
+        return []
+    headings = ["dataset", *(f"{n}, {whose}" for n in COUNTS for whose in ("paper", "ours"))]
+    lines = [[_text(line[0]), *line[1:]] for line in counts(rows)]
+    told = [f"- {_text(name)}: {_text(text)}" for name, text in remarks(rows).items()]
+    about = "An undirected edge counts in both directions; `grafenne experiment statistics` counts."
+    return ["## Datasets", "", *_table(headings, lines), "", about, "", *told, ""]
 
 
 def main_table(results: Results) -> str:
@@ -170,6 +197,11 @@ def _block(table: Table, block: Block) -> list[str]:
             line.append(shown)
         line.append(f"{sum(seconds) / len(seconds):.1f}" if seconds else DASH)
         lines.append(line)
+    for (_, name), figures in published_of(table, block).items():
+        theirs = [figure_text(figures.get(column), table.percent) for column in block.columns]
+        if table.paper is not None:  # beside the paper's figures, not among ours
+            theirs = [cell for figure in theirs for cell in (figure, DASH)]
+        lines.append([f"{_text(name)} (published)", *theirs, DASH])
     return _table(headings, lines)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from grafenne.experiments.report.markup import DASH, Raw, figure_text
+from grafenne.experiments.report.markup import DASH, Raw, figure_text, folded, safe
 
 Shown = Callable[["Spread | None"], str]
 """How a mean and its deviation are written: :func:`spread_text` or :func:`spread_html`."""
@@ -105,3 +105,19 @@ def usable(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 def _place(row: Mapping[str, Any], name: str) -> int:
     known = KNOWN[name]
     return known.index(row[name]) if row.get(name) in known else len(known)
+
+
+def commands(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """What runs each line of a table again, by the line's strategy or kind of vectors."""
+    found: dict[str, str] = {}
+    for row in rows:
+        if row.get("command"):
+            found[str(row.get("strategy") or row.get("method"))] = str(row["command"])
+    return found
+
+
+def commands_html(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The same, to unfold below a table."""
+    told = commands(rows)
+    lines = "".join(f"<li>{safe(name)}: <code>{safe(told[name])}</code>" for name in order(told))
+    return folded("Run a line again", f"<ul>{lines}</ul>") if told else ""
