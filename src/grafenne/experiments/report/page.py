@@ -23,7 +23,7 @@ from grafenne.version import __version__
 
 HOW_TO_READ = (
     "<ul><li>Figures are means ± standard deviations over seeds, with the time of a run below "
-    "(training and evaluation, on the machine the runs were made on). A cell with other than five "
+    "(filling in and training, on the machine the runs were made on). A cell with other than five "
     "seeds says how many it has.</li>"
     "<li><b>Bold</b> is the highest of a column: among the paper's figures, among our runs, and "
     "again among our runs with labels as features. Leaked rows are never bold nor counted.</li>"
