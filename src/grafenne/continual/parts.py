@@ -125,13 +125,13 @@ def parts_left_behind(
     """:func:`past_parts` of a model whose split will be this one of ``after``."""
     known: Split | None = getattr(estimator, "split_", None)
     nodes: Vocabulary | None = getattr(estimator, "split_nodes_", None)
-    past = dict(past_parts(estimator))
+    before = list(past_parts(estimator).items())
+    now = known_parts(split, after.nodes, Vocabulary((node for node, _ in before), kind="node"))
+    past = {node: part for (node, part), new in zip(before, now, strict=True) if new == NONE}
     if known is not None and nodes is not None:
-        for code, part in enumerate((known.train, known.validation, known.test)):
-            past.update(dict.fromkeys(nodes.take(part), code))
-    for part in (split.train, split.validation, split.test):
-        for node in after.nodes.take(part):
-            past.pop(node, None)
+        old, now = known_parts(known, nodes, nodes), known_parts(split, after.nodes, nodes)
+        left = np.flatnonzero((old != NONE) & (now == NONE))
+        past.update(zip(nodes.take(left), old[left].tolist(), strict=True))
     return past
 
 
