@@ -15,10 +15,12 @@ from tests.estimators.cases import pairs_of
 METHODS = (
     "sage",
     "gat",
+    "gin",
     "gcn",
     "mlp",
     "gcnmf",
     "pagnn",
+    "pagnn-2",
     "fate",
     "traditional",
     "sage+labels",
