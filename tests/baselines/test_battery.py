@@ -30,6 +30,8 @@ from grafenne.impute import (
     ImputedRegressor,
     Imputer,
 )
+from grafenne.impute.links import VIEWS
+from grafenne.tasks.links import edge_pairs
 from tests.baselines.cases import CASES, answers, graph_for, make
 from tests.estimators.cases import graph_for as labelled_graph
 from tests.estimators.cases import pairs_of
@@ -239,14 +241,19 @@ def test_links_are_filled_on_the_training_edges_alone(monkeypatch: pytest.Monkey
     seen = []
     real = Imputer.transform
 
-    def watched(self: Imputer, given: FeatureGraph, *more: Any) -> FeatureGraph:
+    def watched(self: Imputer, given: FeatureGraph, **more: Any) -> FeatureGraph:
+        assert more.get("adjacency_graph") is None
         seen.append(given)
-        return real(self, given, *more)
+        return real(self, given, **more)
 
     monkeypatch.setattr(Imputer, "transform", watched)
     model = ImputedLinkPredictor(estimator=make("sage", "links")).fit(graph, split)
     model.evaluate(split)
-    assert seen == [split.graph]  # and once is enough
+    assert seen[0] is split.graph  # and once is enough: what follows are the views
+    assert len(seen) == 1 + VIEWS
+    train = {*map(tuple, split.train.tolist())}
+    for view in seen[1:]:
+        assert {*map(tuple, edge_pairs(view).tolist())} < train
     ImputedLinkPredictor(estimator=make("sage", "links")).fit(graph)
     assert 0 < seen[-1].num_edges < graph.num_edges
 

@@ -283,6 +283,7 @@ class ImputedLinkPredictor(ImputedEstimator):
             split = split_edges(graph, inner.random_state, (1 - share, share, 0.0))
         _check_split(split)
         filled = fill_split(self.imputer_, split, int(inner.random_state))
+        self.__dict__["_filled"] = (weakref.ref(split.graph), filled.graph)
         self._fit_inner(inner, graph, filled, checkpoint)
         return self
 
