@@ -1,14 +1,24 @@
 from __future__ import annotations
 
 import copy
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 from grafenne import Split
 from grafenne.continual import Ewc, OnlineEwc
-from grafenne.continual.ewc import GRID, follow_rows, quadratic_penalty
+from grafenne.continual.ewc import (
+    GRID,
+    follow_rows,
+    leave_rows,
+    quadratic_penalty,
+    sample_unaffected,
+)
 from grafenne.errors import ParameterError
+from grafenne.ops import RandomBits
 from tests.continual.cases import fitted, small_change, small_graph, small_split, weights
 
 
@@ -52,6 +62,22 @@ def test_importance_follows_its_rows() -> None:
     moved = follow_rows(earlier, {"rows": torch.tensor([1, -1, 0]).numpy()}, now)
     assert moved["rows"].tolist() == [[2.0], [0.0], [1.0]]
     assert moved["flat"].tolist() == [3.0]
+    back = leave_rows(moved, {"rows": torch.tensor([1, -1, 0]).numpy()})
+    assert {name: tensor.tolist() for name, tensor in back.items()} == {
+        name: tensor.tolist() for name, tensor in earlier.items()
+    }
+
+
+def test_the_sample_is_as_large_as_asked_wherever_there_are_unaffected_nodes() -> None:
+    """From release to release most nodes are affected; a sample of all would be nearly empty."""
+    train, affected = np.arange(0, 100, 2), np.arange(80)
+    bits = RandomBits(0)
+    context: Any = SimpleNamespace(train=train, affected=affected, bits=bits)
+    drawn = [sample_unaffected(context, 6) for _ in range(3)]
+    assert all(len(set(part.tolist())) == 6 for part in drawn)
+    assert {node for part in drawn for node in part.tolist()} <= {*range(80, 100, 2)}
+    assert len({tuple(part) for part in drawn}) > 1
+    assert len(sample_unaffected(context, 25)) == 10  # all there are
 
 
 def test_online_importance_adds_up() -> None:

@@ -54,3 +54,8 @@ def test_the_leaked_way_sees_all_edges_and_has_no_views() -> None:
     leaked, honest = fill_split(imputer, split, leaked_by=graph), fill_split(imputer, split)
     assert not leaked.views
     assert likeness(leaked.graph, split.test) > likeness(honest.graph, split.test) + 0.15
+
+
+def test_what_does_not_spread_needs_no_views() -> None:
+    split = split_edges(sparse_graph(), 0)
+    assert not fill_split(make_imputer("special"), split).views

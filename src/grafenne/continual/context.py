@@ -26,7 +26,7 @@ from grafenne.data.delta import GraphDelta
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.ops import RandomBits
 from grafenne.training.hiding import FeatureHiding
-from grafenne.training.node_objective import NodeNetwork, NodeObjective
+from grafenne.training.node_objective import NodeNetwork, NodeObjective, answerable
 
 
 @dataclass
@@ -181,10 +181,3 @@ class UpdateContext:
         return exact_losses(
             self.network, self.prepared, self.task, self.targets, nodes, self.first_label
         )
-
-
-def answerable(nodes: NDArray[np.int64], targets: Tensor) -> NDArray[np.int64]:
-    """Those of the nodes whose label the task knows."""
-    known = targets.cpu().numpy()[nodes]
-    kept: NDArray[np.int64] = nodes[known >= 0 if known.dtype == np.int64 else known == known]
-    return kept

@@ -214,8 +214,10 @@ def follow_rows(earlier: Importance, rows: RowMap, now: Mapping[str, Tensor]) ->
 
 
 def leave_rows(importance: Importance, rows: RowMap) -> Importance:
-    """The other way: an importance without the rows that were new."""
-    return {
-        name: tensor[torch.from_numpy(rows[name] >= 0)] if name in rows else tensor
-        for name, tensor in importance.items()
-    }
+    """The other way: an importance without the rows that were new, the others where they were."""
+    left = dict(importance)
+    for name in importance.keys() & rows.keys():
+        kept = np.flatnonzero(rows[name] >= 0)
+        order = kept[np.argsort(rows[name][kept])]
+        left[name] = importance[name][torch.from_numpy(order)]
+    return left

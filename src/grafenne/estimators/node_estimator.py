@@ -29,7 +29,12 @@ from grafenne.ops import RandomBits
 from grafenne.training.hiding import FeatureHiding
 from grafenne.training.identity import data_checksum
 from grafenne.training.label_features import FeaturesAndLabels, LabelFeatures
-from grafenne.training.node_objective import NodeNetwork, NodeObjective, outputs_in_blocks
+from grafenne.training.node_objective import (
+    NodeNetwork,
+    NodeObjective,
+    answerable,
+    outputs_in_blocks,
+)
 
 if TYPE_CHECKING:
     from grafenne.continual.strategies import Strategy
@@ -92,7 +97,7 @@ class NodeEstimator(NetworkEstimator):
             self.task_,
             targets.to(self.device),
             split.train,
-            _answerable(split.validation, targets),
+            answerable(split.validation, targets),
             bits,
             first_label=first_label,
             hiding=self._hiding(prepared, first_label),
@@ -299,10 +304,3 @@ def _check_split(split: Split, graph: FeatureGraph) -> None:
             raise DataError(f"Node {node!r} is in the split's {name} part but has no label.")
     if not len(split.train):
         raise DataError("The split has no training nodes.")
-
-
-def _answerable(validation: NDArray[np.int64], targets: Tensor) -> NDArray[np.int64]:
-    """Validation nodes whose label the task knows; a class absent from training has none."""
-    known = targets.numpy()[validation]
-    kept: NDArray[np.int64] = validation[known >= 0 if known.dtype == np.int64 else known == known]
-    return kept

@@ -38,6 +38,8 @@ class Imputer(BaseEstimator):  # type: ignore[misc]
     """Base of the imputations; parameters are stored as given and checked in ``transform``."""
 
     name: ClassVar[str]
+    along_edges: ClassVar[bool] = True
+    """Whether what is filled in depends on the edges, and so tells of them."""
 
     def transform(
         self, graph: FeatureGraph, adjacency_graph: FeatureGraph | None = None

@@ -15,7 +15,7 @@ VIEWS = 5
 def fill_split(
     imputer: Imputer, split: EdgeSplit, seed: int = 0, leaked_by: FeatureGraph | None = None
 ) -> EdgeSplit:
-    """An edge split with its training graph filled in, and views of it to train on.
+    """An edge split with its training graph filled in and, if need be, views of it to train on.
 
     Values that spread along an edge make its ends alike. Edges of validation and test are split
     off before, but a network that was asked for training edges whose ends were made alike would
@@ -32,7 +32,7 @@ def fill_split(
             ends are then made alike: such figures are too good.
     """
     filled = imputer.transform(split.graph, adjacency_graph=leaked_by)
-    if leaked_by is not None:
+    if leaked_by is not None or not imputer.along_edges:
         return replace(split, graph=filled)
     views = hide_in_turns(split.graph, VIEWS, seed)
     return replace(split, graph=filled, views=tuple(map(imputer.transform, views)))

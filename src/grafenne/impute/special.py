@@ -30,6 +30,7 @@ class SpecialLabel(Imputer):
     """
 
     name: ClassVar[str] = "special"
+    along_edges: ClassVar[bool] = False
 
     observed_mask: bool = False
 

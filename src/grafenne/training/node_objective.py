@@ -268,6 +268,13 @@ class NodeObjective:
         return keep
 
 
+def answerable(nodes: NDArray[np.int64], targets: Tensor) -> NDArray[np.int64]:
+    """Those of the nodes whose label the task knows; a class absent from training has none."""
+    known = targets.cpu().numpy()[nodes]
+    kept: NDArray[np.int64] = nodes[known >= 0 if known.dtype == np.int64 else known == known]
+    return kept
+
+
 def outputs_in_blocks(
     network: NodeNetwork, graph: AllotropicGraph, positions: Tensor, keep: Tensor | None = None
 ) -> Tensor:
