@@ -107,7 +107,9 @@ def test_another_run_is_refused(tmp_path: Path) -> None:
         )
 
 
-def follow(log: Path, names: list[str], split_rule: Any, stream: Any = None) -> Any:
+def follow(
+    log: Path, names: list[str], split_rule: Any, stream: Any = None, progress: Any = None
+) -> Any:
     task = synthetic_task(num_nodes=60, num_features=30, steps=3, seed=0)
     return run_stream(
         GrafenneClassifier(**SMALL),
@@ -115,6 +117,7 @@ def follow(log: Path, names: list[str], split_rule: Any, stream: Any = None) -> 
         names,
         split_rule=split_rule,
         log=log,
+        progress=progress,
     )
 
 
@@ -127,8 +130,10 @@ def test_another_later_step_or_split_is_refused(tmp_path: Path) -> None:
     with_first = StreamSplit(
         first=rule(first), first_nodes=first.nodes, new_fractions=(0.0, 0.0, 1.0)
     )
-    with pytest.raises(DataError, match=r"another run \(step \d of the stream"):
-        follow(log, ["frozen"], with_first)
+    told: list[StepResult] = []
+    with pytest.raises(DataError, match=r"another run \(step 1 of the stream"):
+        follow(log, ["frozen"], with_first, progress=told.append)
+    assert [result.step for result in told] == [0]  # of what does not fit nothing is told
     deltas = [delta for delta, _ in task.stream.steps()]
     node = first.nodes[0]
     change = GraphDelta(triples_added=[(node, "odd one", 1.0)])

@@ -116,10 +116,7 @@ class _Followers:
         self.results: dict[str, list[StepResult]] = {
             plan.name: [] if kept is None else kept.results(plan) for plan in plans
         }
-        for number in range(max(map(len, self.results.values()), default=0)):
-            for steps in self.results.values():
-                if progress is not None and number < len(steps):
-                    progress(steps[number])
+        self.done = {name: len(steps) for name, steps in self.results.items()}
         self.left = [name for name, steps in self.results.items() if len(steps) <= num_steps]
 
     def follow(
@@ -131,7 +128,7 @@ class _Followers:
         """
         learners = {name: self._learner(name, fitted) for name in self.left}
         judge = Judge(stream.first, rule(stream.first))
-        change = self._identity(0, None, judge)
+        change = self._compare(0, None, judge)
         for name in self.left:
             if not self.results[name]:
                 first = judge.score(fitted)
@@ -139,17 +136,21 @@ class _Followers:
                 self._tell(judge.result(name, 0, first, first, spent), learners[name], change)
         for number, (delta, graph) in enumerate(stream.steps(), start=1):
             before, told = judge.view, judge.move(graph, delta, rule(graph))
-            change = self._identity(number, told, judge)
+            change = self._compare(number, told, judge)
             for name, learner in learners.items():
                 if number >= len(self.results[name]):
                     result = self._step(number, name, learner, judge, before, told, options)
                     self._tell(result, learner, change)
 
-    def _identity(self, number: int, delta: GraphDelta | None, judge: Judge) -> str:
+    def _compare(self, number: int, delta: GraphDelta | None, judge: Judge) -> str:
+        """Compares a step with the log, tells what is there of it, and says what step it is."""
         if self.kept is None:
             return ""
         change = change_identity(delta, judge.graph, judge.split)
         self.kept.check(number, change)
+        for name, count in self.done.items():  # what the log tells is told once it is known to fit
+            if self.progress is not None and number < count:
+                self.progress(self.results[name][number])
         return change
 
     def _learner(self, name: str, fitted: Any) -> Any:
