@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from grafenne import GrafenneClassifier, GrafenneRegressor, GraphDelta, Split
+from grafenne.allotrope import to_allotropic
 from grafenne.continual import STRATEGIES, Finetune, make_strategy
 from grafenne.errors import DataError, NotFittedError, ParameterError, UnknownNameError
 from tests.continual.cases import (
@@ -143,6 +144,29 @@ def test_an_update_that_is_no_better_changes_no_prediction() -> None:
     assert model.last_update_.trained_on > 0
     assert model.n_features_in_ == 10
     assert np.array_equal(model.predict_proba(after), expected)
+
+
+def test_what_is_new_does_not_move_the_structural_vectors_of_known_features(
+    tmp_path: Path,
+) -> None:
+    """An update that takes new features in begins where the model left off."""
+    graph = small_graph()
+    delta = GraphDelta(
+        triples_added=[(f"n{n}", f"new {n % 4}", 1.0) for n in range(0, 40, 3)]
+    )
+    after = graph.apply(delta)
+    parts = small_split(after)
+    model = fitted(features="structural")
+    before = model.network_.encoder.features(to_allotropic(after))
+    alone = Split(parts.train, np.empty(0, dtype=np.int64), parts.test)  # nothing says to stay
+    options = {"strategy": "finetune", "learning_rate": 1e-9, "split": alone, "epochs": 2}
+    model.update(graph, delta, **options)
+    assert not model.last_update_.kept_start
+    assert model.n_features_in_ == len(after.features)
+    torch.testing.assert_close(model.network_.encoder.features(to_allotropic(after)), before)
+    model.save(tmp_path / "model")
+    loaded = GrafenneClassifier.load(tmp_path / "model")
+    assert np.array_equal(loaded.predict_proba(after), model.predict_proba(after))
 
 
 def test_a_label_that_is_taken_back_is_no_longer_shown() -> None:

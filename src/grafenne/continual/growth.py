@@ -57,7 +57,7 @@ def grow_features(network: NodeNetwork, names: Vocabulary, graph: AllotropicGrap
     """
     embedding, prefix = _embedding_of(network)
     if isinstance(embedding, NameFeatures | StructuralFeatures):
-        embedding.names = names  # the update trains on them
+        embedding.names = names  # the update trains on them, so they count fully
     if not isinstance(embedding, LearnedFeatures):
         return {}
     place = embedding.names.find(names)

@@ -22,21 +22,27 @@ class StructuralFeatures(FeatureEmbedding):
     like vectors. A linear layer, the only part that is trained, turns this sketch, together with
     how common the feature is, into a state.
 
-    Only features known at training time count as company: new ones must not move the sketches
+    Only features known when training began count as company: new ones must not move the sketches
     that the network was trained on. (When they did, half of Cora's words, brought in later, cost
-    a trained model nine points.) They count half, see
-    :func:`~grafenne.nn.new_features.half_if_new`.
+    a trained model nine points.) New ones count half, see
+    :func:`~grafenne.nn.new_features.half_if_new`, until an update has learned of them; what
+    counts as company stays the same even then.
 
     Args:
         width: Width of the vectors.
         sketch: Width of the random vectors.
-        names: The known features; all that a graph has if there is no telling.
+        names: The known features; all that a graph has if there is no telling. An update appends
+            to them.
     """
+
+    companions: Tensor
 
     def __init__(self, width: int, sketch: int = 128, names: Vocabulary | None = None) -> None:
         super().__init__(width)
         self.sketch, self.names = sketch, names
         self.linear = nn.Linear(sketch + 2, width)
+        self.register_buffer("companions", torch.tensor(0 if names is None else len(names)))
+        self._company = names
 
     def reset_parameters(self) -> None:
         """Draws new weights."""
@@ -48,13 +54,22 @@ class StructuralFeatures(FeatureEmbedding):
 
     def forward(self, graph: AllotropicGraph) -> Tensor:
         """The starting states, ``[num_features, width]``."""
-        known = None if self.names is None or graph.features == self.names else self.names
+        company = self.company
+        known = None if company is None or graph.features == company else company
         sketches = graph.once(
             ("structural", self.sketch, Same(known)),
             lambda: _sketches(graph, self.sketch, known),
         )
         result: Tensor = self.linear(sketches.to(self.linear.weight))
         return result
+
+    @property
+    def company(self) -> Vocabulary | None:
+        """The features that others are described by: those that were known from the first."""
+        count = int(self.companions)
+        if self.names is not None and (self._company is None or len(self._company) != count):
+            self._company = Vocabulary(self.names[:count], kind="feature")
+        return self._company
 
     def trust(self, graph: AllotropicGraph) -> Tensor | None:
         """Half for the features that are new."""
