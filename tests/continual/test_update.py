@@ -151,9 +151,7 @@ def test_what_is_new_does_not_move_the_structural_vectors_of_known_features(
 ) -> None:
     """An update that takes new features in begins where the model left off."""
     graph = small_graph()
-    delta = GraphDelta(
-        triples_added=[(f"n{n}", f"new {n % 4}", 1.0) for n in range(0, 40, 3)]
-    )
+    delta = GraphDelta(triples_added=[(f"n{n}", f"new {n % 4}", 1.0) for n in range(0, 40, 3)])
     after = graph.apply(delta)
     parts = small_split(after)
     model = fitted(features="structural")
