@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 from grafenne import FeatureGraph, GrafenneClassifier, Split, drop_features, split_edges
 from grafenne.baselines import METHODS, GraphNetworkClassifier, make_method
+from grafenne.data.values import FeatureValues
 from grafenne.errors import (
     DataError,
     ModelFileError,
@@ -38,6 +39,32 @@ from tests.estimators.cases import pairs_of
 from tests.small_graphs import permuted
 
 every = pytest.mark.parametrize(("name", "task"), CASES)
+
+
+@pytest.mark.parametrize("name", ["sage", "gat", "gin", "gcn", "gcnmf", "pagnn", "pagnn-2"])
+@pytest.mark.parametrize("direction", ["in", "out"])
+def test_messages_run_the_way_that_is_asked_for(name: str, direction: str) -> None:
+    """A node that nobody sends to does not hear of the others."""
+    nodes = np.arange(24)
+    odd, even = nodes[1::2], nodes[::2]
+    sender, receiver = (even, odd) if direction == "in" else (odd, even)
+    graph = FeatureGraph.from_arrays(
+        24,
+        2,
+        (nodes, nodes % 2, nodes / 24 + 0.5),
+        (even, odd),
+        labels=np.where(nodes % 3 == 0, "a", "b"),
+        directed=True,
+    )
+    settings = {"direction": direction, "normalise_rows": False}
+    model = make(name, "classification", **settings).fit(graph)
+    old = graph.values
+    moved = FeatureValues(
+        old.indptr, old.indices, np.where(np.isin(nodes, receiver), 9.0, old.data), 2
+    )
+    before, after = model.predict_proba(graph), model.predict_proba(graph.replace(values=moved))
+    assert np.array_equal(before[sender], after[sender])
+    assert not np.array_equal(before[receiver], after[receiver])
 
 
 @every

@@ -103,6 +103,20 @@ def test_unknown_format(tmp_path: Path) -> None:
 # ---- folders that a person made ------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_classes_that_look_like_fractions_stay_as_written(tmp_path: Path, whole: bool) -> None:
+    labels = "node,label\na,1.1\nb,1.10\nc,2.1\n"
+    folder = fill(tmp_path, nodes="node\na\nb\nc\n", labels=labels)
+    if whole:
+        graph = FeatureGraph.read(folder, label_kind="class")
+    else:
+        features = pd.DataFrame({"node": list("abc"), "feature": "x"})
+        graph = FeatureGraph.from_frames(features, labels=folder / "labels.csv", label_kind="class")
+    assert graph.labels is not None
+    assert graph.labels.classes == ("1.1", "1.10", "2.1")
+    assert FeatureGraph.read(folder).label_of("b") == 1.1
+
+
 def test_csv_ids_are_text_and_labels_are_guessed(tmp_path: Path) -> None:
     folder = fill(
         tmp_path,
@@ -128,6 +142,8 @@ def test_csv_ids_are_text_and_labels_are_guessed(tmp_path: Path) -> None:
         (["1.0", ""], ["number", 1.0, None]),
         (["1", ""], ["class", 1, None]),
         (["007", "2"], ["class", "007", "2"]),
+        (["2020_1", "2020_2"], ["class", "2020_1", "2020_2"]),
+        (["1e3", "-.5"], ["number", 1000.0, -0.5]),
         (["1", "x"], ["class", "1", "x"]),
         (["NA", "x"], ["class", "NA", "x"]),
     ],

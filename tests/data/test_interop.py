@@ -236,9 +236,25 @@ def test_pyg_direction_is_found_out() -> None:
     assert FeatureGraph.from_pyg(one).directed
 
 
+def test_edges_that_are_listed_both_ways_are_not_summed_with_themselves() -> None:
+    matrix = sparse.csr_array(np.array([[5.0, 2.0, 0.0], [2.0, 0.0, 3.0], [0.0, 3.0, 0.0]]))
+    graph = FeatureGraph.from_scipy(
+        sparse.csr_array((3, 1)), edges=matrix, duplicates="sum", directed=False
+    )
+    assert graph.edges.weights is not None
+    assert graph.edges.weights.tolist() == [5.0, 2.0, 3.0]
+    ends = torch.tensor([[0, 0, 1, 1, 2], [1, 1, 0, 0, 2]])
+    data = Data(x=torch.ones(3, 1), edge_index=ends, edge_weight=torch.tensor([1.0, 2, 1, 2, 7]))
+    for directed in (None, False):
+        graph = FeatureGraph.from_pyg(data, directed=directed, duplicates="sum")
+        assert not graph.directed
+        assert graph.edges.weights is not None
+        assert graph.edges.weights.tolist() == [3.0, 7.0]
+
+
 def test_pyg_labels() -> None:
     graph = FeatureGraph.from_pyg(Data(x=torch.zeros(2, 1), y=torch.tensor([[3], [-1]])))
-    assert [graph.label_of(node) for node in (0, 1)] == [3, -1]
+    assert [graph.label_of(node) for node in (0, 1)] == [3, None]
     graph = FeatureGraph.from_pyg(Data(x=torch.zeros(2, 1), y=torch.tensor([0.5, float("nan")])))
     assert [graph.label_of(node) for node in (0, 1)] == [0.5, None]
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from grafenne import FeatureGraph, GrafenneClassifier, Split, random_split
+from grafenne.data.values import FeatureValues
 from grafenne.datasets.synthetic import synthetic
 from grafenne.errors import DataError, ParameterError, UnknownNameError
 from tests.estimators.cases import graph_for, make
@@ -33,6 +34,18 @@ def one_number(nodes: int = 300) -> FeatureGraph:
 
 def held_out(model: GrafenneClassifier, graph: FeatureGraph, split: Split) -> float:
     return model.fit(graph, split).score(graph, graph.nodes.take(split.test))
+
+
+def test_values_of_other_nodes_do_not_scale_those_of_training_nodes() -> None:
+    graph = one_number(40)
+    split = random_split(graph, 0)
+    old = graph.values
+    for part in (split.validation, split.test):
+        data = old.data.copy()
+        data[part] *= 100
+        other = graph.replace(values=FeatureValues(old.indptr, old.indices, data, 1))
+        fitted = [GrafenneClassifier(width=4, epochs=1).fit(one, split) for one in (graph, other)]
+        assert fitted[0].scaler_.to_dict() == fitted[1].scaler_.to_dict()
 
 
 @pytest.mark.parametrize("scaling", ["none", "standard"])

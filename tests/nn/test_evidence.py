@@ -13,6 +13,7 @@ from torch import Tensor
 from grafenne import FeatureGraph, GrafenneClassifier, GrafenneLinkPredictor
 from grafenne.allotrope import AllotropicGraph, to_allotropic
 from grafenne.data.split import Split
+from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import ModelFileError, ParameterError
 from grafenne.nn import Grafenne, LearnedFeatures
 from grafenne.nn.block import whole_graph_blocks
@@ -125,6 +126,13 @@ def test_it_is_chosen_where_nodes_are_records() -> None:
     plain = plain.with_labels([str(number % 2) for number in range(12)])
     assert not GrafenneClassifier(**SMALL).fit(plain).direct_
     assert GrafenneClassifier(**SMALL, direct=True).fit(plain).direct_
+
+
+def test_labels_as_features_do_not_make_records_of_texts() -> None:
+    graph = random_graph(2, nodes=12, features=12)
+    words = graph.replace(features=Vocabulary([f"word:{number}" for number in range(12)]))
+    words = words.with_labels([str(number % 2) for number in range(12)])
+    assert not GrafenneClassifier(**SMALL, labels_as_features=True).fit(words).direct_
 
 
 @pytest.mark.parametrize("direct", [1, "yes"])

@@ -150,6 +150,7 @@ def test_reach_is_chosen_where_features_are_few() -> None:
     assert GrafenneClassifier(**settings).fit(one_in_twenty(many, 0.0, 1.0)).reach_ == 10
     assert GrafenneClassifier(**settings).fit(one_in_twenty(many, 10.0, 11.0)).reach_ == 10
     assert GrafenneClassifier(**settings).fit(one_in_twenty(many, 1.0, 1.0)).reach_ == 0
+    assert GrafenneClassifier(**settings).fit(one_in_twenty(many, 1.0, 2.0)).reach_ == 0  # counts
     assert GrafenneClassifier(**settings, batch_size=8).fit(few).reach_ == 0
     assert GrafenneClassifier(**settings, reach=3).fit(few).reach_ == 3
 

@@ -241,3 +241,22 @@ def test_what_all_nodes_have_in_common_is_left_out_of_the_scores() -> None:
     assert not torch.allclose(network(made.prepared, pairs), before)
     network.centre_on(made.prepared)
     torch.testing.assert_close(network(made.prepared, pairs), before, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("views", [0, 3])
+def test_no_step_asks_for_an_edge_from_a_node_to_itself(views: int) -> None:
+    nodes = np.arange(12)
+    ends = (np.concatenate((nodes, nodes)), np.concatenate((nodes, (nodes + 1) % 12)))
+    graph = FeatureGraph.from_arrays(12, 3, (nodes, nodes % 3, np.ones(12)), ends)
+    made, network, split = objective(graph)
+    if views:
+        parts = tuple(hide_in_turns(split.graph, views, 0))
+        seen = [to_allotropic(part) for part in parts]
+        made = LinkObjective(
+            network, made.prepared, replace(split, views=parts), RandomBits(1), seen
+        )
+    assert not (split.validation[:, 0] == split.validation[:, 1]).any()
+    for _ in range(5):
+        step(made)
+        assert len(network.pairs) > 0
+        assert not bool((network.pairs[:, 0] == network.pairs[:, 1]).any())

@@ -252,9 +252,15 @@ def propagate(adjacency: Adjacency, mean: Tensor, variance: Tensor) -> tuple[Ten
     weights = scale[pattern.rows.long()] * scale[pattern.indices.long()]
     own = adjacency.edge_weights(dtype)
     weights = weights if own is None else weights * own
-    loop = scale.square().unsqueeze(1)
-    mean = sparse_product(pattern, weights, mean) + loop * mean
-    variance = sparse_product(pattern, weights.square(), variance) + loop.square() * variance
+    loop = scale.square()
+    # A node's own cells are one draw: where the graph has a loop too, the two add up first.
+    to_self = pattern.rows == pattern.indices
+    both = 2 * weights * loop[pattern.rows.long()] * to_self
+    mean = sparse_product(pattern, weights, mean) + loop.unsqueeze(1) * mean
+    variance = (
+        sparse_product(pattern, weights.square() + both, variance)
+        + loop.square().unsqueeze(1) * variance
+    )
     return mean, variance
 
 

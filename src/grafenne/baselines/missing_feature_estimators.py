@@ -68,7 +68,7 @@ class PagnnClassifier(FixedInputSettings, NodeClassifier):
     variant: str = "mean"
 
     def _see(self, graph: FeatureGraph) -> FeatureGraph:
-        return partial_aggregation(super()._see(graph), self.variant)
+        return partial_aggregation(super()._see(graph), self.variant, self.direction)
 
     def _count_bare_layers(self) -> int:
         return count_bare_layers("gcn", self._num_layers)

@@ -20,7 +20,9 @@ from grafenne.impute.feature_propagation import symmetric_normalised
 VARIANTS = ("mean", "rescaled")
 
 
-def partial_aggregation(graph: FeatureGraph, variant: str = "mean") -> FeatureGraph:
+def partial_aggregation(
+    graph: FeatureGraph, variant: str = "mean", direction: str = "both"
+) -> FeatureGraph:
     r"""Each node's features as aggregated from the observed cells around it.
 
     Jiang & Zhang, "Incomplete Graph Representation and Learning via Partial Graph Neural
@@ -38,11 +40,12 @@ def partial_aggregation(graph: FeatureGraph, variant: str = "mean") -> FeatureGr
     Args:
         graph: The graph; its stored triples are the observed cells.
         variant: ``mean`` or ``rescaled``.
+        direction: Which way messages run along directed edges: ``in``, ``out`` or ``both``.
     """
     if variant not in VARIANTS:
         raise unknown_name("variant", variant, VARIANTS)
     check_sizes(graph)
-    matrix = neighbour_matrix(graph, weighted=True)
+    matrix = neighbour_matrix(graph, weighted=True, direction=direction)
     loops = sparse.csr_array(sparse.eye_array(graph.num_nodes, format="csr"))
     matrix = sparse.csr_array(matrix + loops)
     matrix.sort_indices()

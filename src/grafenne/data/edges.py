@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -157,6 +158,25 @@ def check_duplicate_rule(duplicates: str) -> None:
         raise ParameterError(
             f"duplicates must be one of {', '.join(DUPLICATE_RULES)}, got {duplicates!r}."
         )
+
+
+def is_symmetric(
+    source: NDArray[np.int64], target: NDArray[np.int64], weight: NDArray[Any] | None, size: int
+) -> bool:
+    """Whether every edge has its reverse, with the same weight."""
+    there, back = source * size + target, target * size + source
+    there_order, back_order = np.argsort(there, kind="stable"), np.argsort(back, kind="stable")
+    if not np.array_equal(there[there_order], back[back_order]):
+        return False
+    return weight is None or np.array_equal(weight[there_order], weight[back_order])
+
+
+def one_way(
+    source: NDArray[np.int64], target: NDArray[np.int64], weight: NDArray[Any] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]:
+    """Undirected edges that are listed both ways, listed once: else ``sum`` would double them."""
+    kept = source <= target
+    return source[kept], target[kept], None if weight is None else weight[kept]
 
 
 def _as_positions(values: ArrayLike, names: Vocabulary, end: str) -> NDArray[np.int64]:

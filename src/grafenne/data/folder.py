@@ -78,11 +78,13 @@ def read_folder(
         return open_mapped(folder, verify=True)
     paths = _find_tables(folder)
     notes = _read_notes(folder / NOTES)
+    if label_kind is not None:
+        notes = replace(notes, label_kind=label_kind)
     tables = {name: _typed(read_part(path, name), name, notes) for name, path in paths.items()}
     return graph_from_tables(
         tables,
         directed=notes.directed if directed is None else directed,
-        label_kind=notes.label_kind if label_kind is None else label_kind,
+        label_kind=notes.label_kind,
         classes=notes.classes,
         duplicates=duplicates,
     )
@@ -206,7 +208,7 @@ def _typed(table: Table, name: str, notes: Notes) -> Table:
             if column in frame:
                 frame = frame.assign(**{column: _parsed(table, column, "int")})
     if name == "labels" and notes.label_type is None:
-        frame = frame.assign(label=typed_labels(frame["label"]))
+        frame = frame.assign(label=typed_labels(frame["label"], notes.label_kind))
     elif name == "labels":
         frame = frame.assign(label=_parsed(table, "label", str(notes.label_type)))
     if name == "features" and "value" in frame and notes.value_type is not None:

@@ -54,7 +54,11 @@ def graph_from_frames(
 ) -> FeatureGraph:
     """What :meth:`FeatureGraph.from_frames` does; ``parts`` are its tables by name."""
     return graph_from_tables(
-        {name: as_table(part, name) for name, part in parts.items() if part is not None},
+        {
+            name: as_table(part, name, label_kind)
+            for name, part in parts.items()
+            if part is not None
+        },
         directed=directed,
         label_kind=label_kind,
         duplicates=duplicates,
@@ -97,20 +101,21 @@ def rows_of(frame: pd.DataFrame) -> list[tuple[Any, str, float]]:
     return [(node.names[i], feature.names[j], value) for i, j, value in places]
 
 
-def as_table(part: Any, name: str) -> Table:
+def as_table(part: Any, name: str, label_kind: LabelKind | None = None) -> Table:
     """A frame or the path of a file as a table that can say where a row is.
 
     Args:
         part: A frame or a path. Labels may be a Series indexed by node or a mapping from node to
             label; nodes and vocabulary may be any collection of names.
         name: Which of the tables of a graph it is.
+        label_kind: What labels in a text file are, where that is known.
     """
     import pandas as pd
 
     if isinstance(part, str | os.PathLike):
         table = read_part(part, name)
         if name == "labels" and is_text_table(table.path):
-            frame = table.frame.assign(label=typed_labels(table.frame["label"]))
+            frame = table.frame.assign(label=typed_labels(table.frame["label"], label_kind))
             return replace(table, frame=frame)
         return table
     if isinstance(part, pd.DataFrame):

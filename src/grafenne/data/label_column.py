@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)")
 _PADDED = re.compile(r"-?0[0-9]+")
+_NUMBER = re.compile(
+    r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf(inity)?|nan)", re.IGNORECASE
+)
+"""What counts as a number in a file; Python also takes ``2020_1``, which is a code."""
 
 
 def labels_from(
@@ -124,12 +128,17 @@ def _or_none(column: pd.Series[Any]) -> list[float | None]:
     return [label if here else None for label, here in zip(column.tolist(), known, strict=True)]
 
 
-def typed_labels(column: pd.Series[Any]) -> pd.Series[Any]:
+def typed_labels(column: pd.Series[Any], kind: LabelKind | None = None) -> pd.Series[Any]:
     """Labels of a text file, where everything is text, as what they seem to be.
 
     All whole numbers: whole numbers (class names). All numbers: fractions, also if all of them are
     whole (``1017.0``) and some are missing. Anything else, codes with leading zeros such as
     ``007`` included: text.
+
+    Args:
+        column: The labels.
+        kind: ``class`` leaves what looks like fractions as it is written: the versions ``1.1`` and
+            ``1.10`` are one number, but two classes.
     """
     import pandas as pd
 
@@ -138,14 +147,15 @@ def typed_labels(column: pd.Series[Any]) -> pd.Series[Any]:
     typed: list[Any] | None = None
     if all(_WHOLE.fullmatch(text) for text in texts):
         typed = [int(text) for text in texts]
-    elif not any(_PADDED.fullmatch(text) for text in texts):
-        try:
-            typed = [float(text) for text in texts]
-        except ValueError:
-            return column
+    elif kind != "class" and all(map(_is_number, texts)):
+        typed = [float(text) for text in texts]
     if not typed:
         return column
     # Objects even if they are all fractions: in a column of floats with gaps, whole ones are taken
     # for what pandas makes of whole numbers.
     result: pd.Series[Any] = pd.Series(object_column([*typed, None])[codes])
     return result
+
+
+def _is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None and _PADDED.fullmatch(text) is None

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from grafenne.data.edges import is_symmetric, one_way
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.labels import LabelKind
 from grafenne.errors import DataError, ParameterError
@@ -40,7 +41,7 @@ def graph_from_scipy(
         else _counted(features, cells.shape[1], "feature", "columns")
     )
     if sparse.issparse(edges):
-        edges = _adjacency(edges, cells.shape[0])
+        edges = _adjacency(edges, cells.shape[0], directed)
     return FeatureGraph.from_arrays(
         ids,
         names,
@@ -60,13 +61,15 @@ def _counted(names: Iterable[Any], expected: int, kind: str, side: str) -> list[
     return given
 
 
-def _adjacency(edges: Any, size: int) -> tuple[Any, ...]:
+def _adjacency(edges: Any, size: int, directed: bool) -> tuple[Any, ...]:
     if edges.shape != (size, size):
         raise DataError(
             f"The adjacency matrix of {size} nodes must be {size} x {size}, got "
             f"{edges.shape[0]} x {edges.shape[1]}."
         )
     cells = edges.tocoo()
-    if bool(np.all(cells.data == 1)):
-        return cells.row, cells.col
-    return cells.row, cells.col, cells.data
+    source, target = cells.row.astype(np.int64), cells.col.astype(np.int64)
+    weight = None if bool(np.all(cells.data == 1)) else cells.data
+    if not directed and is_symmetric(source, target, weight, size):
+        source, target, weight = one_way(source, target, weight)
+    return (source, target) if weight is None else (source, target, weight)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grafenne.data.edges import EdgeList
+from grafenne.data.edges import EdgeList, is_symmetric, one_way
 from grafenne.data.feature_graph import FeatureGraph, feature_vocabulary
 from grafenne.data.labels import Labels
 from grafenne.data.values import FeatureValues
@@ -113,8 +113,11 @@ def graph_from_pyg(
     source, target, weight = _read_edges(data, "edge", len(nodes))
     if directed is None:
         directed = data.get("directed")
+    both_ways = is_symmetric(source, target, weight, len(nodes))
     if directed is None:
-        directed = not _is_symmetric(source, target, weight, len(nodes))
+        directed = not both_ways
+    if both_ways and not directed:
+        source, target, weight = one_way(source, target, weight)
     return FeatureGraph(
         nodes,
         features,
@@ -251,17 +254,6 @@ def _read_edges(
     return source, target, None if weight is None else _numpy(weight)
 
 
-def _is_symmetric(
-    source: NDArray[np.int64], target: NDArray[np.int64], weight: NDArray[Any] | None, size: int
-) -> bool:
-    """Whether every edge has its reverse, with the same weight."""
-    there, back = source * size + target, target * size + source
-    there_order, back_order = np.argsort(there, kind="stable"), np.argsort(back, kind="stable")
-    if not np.array_equal(there[there_order], back[back_order]):
-        return False
-    return weight is None or np.array_equal(weight[there_order], weight[back_order])
-
-
 def _read_labels(data: Data, nodes: Vocabulary) -> Labels | None:
     y = data.get("y")
     if y is None:
@@ -275,7 +267,11 @@ def _read_labels(data: Data, nodes: Vocabulary) -> Labels | None:
         return Labels.build(values.astype(np.float64), nodes, "number")
     classes = data.get("classes")
     if classes is None:
-        return Labels.build(values, nodes, "class")
+        known = values != -1
+        names, codes = np.unique(values[known], return_inverse=True)
+        numbers = np.full(len(nodes), -1, dtype=np.int64)
+        numbers[known] = codes
+        return Labels("class", numbers, tuple(names.tolist()))
     if len(values) and not -1 <= values.min() <= values.max() < len(classes):
         raise DataError(f"data.y must lie between -1 and {len(classes) - 1}, as data.classes says.")
     return Labels("class", values.astype(np.int64), tuple(classes))

@@ -50,7 +50,7 @@ def graph_from_wide(
         labels = pd.DataFrame({"node": ids.to_numpy(), "label": frame[label].array})
     for name, part in (("labels", labels), ("edges", edges)):
         if part is not None:
-            tables[name] = as_table(part, name)
+            tables[name] = as_table(part, name, label_kind)
     bare = graph_from_tables(
         tables, directed=directed, label_kind=label_kind, duplicates=duplicates
     )

@@ -306,7 +306,7 @@ class GrafenneEstimator(NetworkEstimator):
         self.reach_ = self._fitting_reach(graph) if self.reach is None else self.reach
 
     def _build_network(self, graph: AllotropicGraph) -> nn.Module:
-        self.direct_ = self._fitting_direct(graph) if self.direct is None else self.direct
+        self.direct_ = self._fitting_direct() if self.direct is None else self.direct
         features = self._make_features(self.features, graph.features)
         links = self.feature_edges and len(graph.feature_adjacency) > 0
         encoder = self._encoder(features, links)
@@ -348,9 +348,10 @@ class GrafenneEstimator(NetworkEstimator):
             feature_edges=feature_edges,
         )
 
-    def _fitting_direct(self, graph: AllotropicGraph) -> bool:
+    def _fitting_direct(self) -> bool:
         learned = isinstance(self.features, str) and self.features == "learned"
-        return learned and self.mode == "value" and holds_records(graph.features)
+        # Not the features of the prepared graph: labels that are shown are no fields of records.
+        return learned and self.mode == "value" and holds_records(self.feature_names_in_)
 
     def _fitting_reach(self, graph: FeatureGraph) -> int:
         # Within ten steps there is everything: a sample would be the whole graph.

@@ -183,8 +183,10 @@ class Neighbours:
         return result
 
 
-def neighbour_matrix(graph: FeatureGraph, *, weighted: bool) -> sparse.csr_array:
-    """Edges as a matrix whose messages run both ways, with ones unless ``weighted``."""
-    matrix = graph.edges.incoming("both")
+def neighbour_matrix(
+    graph: FeatureGraph, *, weighted: bool, direction: str = "both"
+) -> sparse.csr_array:
+    """Edges as a matrix of messages, which run both ways by default; ones unless ``weighted``."""
+    matrix = graph.edges.incoming(direction)
     data = matrix.data if weighted else np.ones_like(matrix.data)
     return sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -49,6 +49,9 @@ def split_edges(
 ) -> EdgeSplit:
     """Splits the edges at random and draws as many negatives for validation and test.
 
+    Edges from a node to itself stay in the training graph and are never asked for: there are no
+    negatives like them.
+
     Args:
         graph: The whole graph.
         seed: Seed of the split and of the negatives.
@@ -57,14 +60,17 @@ def split_edges(
     if not (min(fractions) >= 0 and abs(sum(fractions) - 1) <= 1e-9):
         raise ParameterError(f"The three shares of an edge split add up to 1, got {fractions}.")
     generator = seeded(seed)
-    count = graph.num_edges
+    pairs = edge_pairs(graph)
+    askable = np.flatnonzero(pairs[:, 0] != pairs[:, 1])
+    count = len(askable)
     train, validation = round(fractions[0] * count), round(fractions[1] * count)
     if train < 1:
-        raise DataError(f"A graph with {count} edges is too small to split its edges.")
-    order = generator.permutation(count)
+        raise DataError(
+            f"A graph with {count} edges between different nodes is too small to split its edges."
+        )
+    order = askable[generator.permutation(count)]
     chosen = np.split(order, (train, train + validation))
-    pairs = edge_pairs(graph)
-    kept = np.zeros(count, dtype=bool)
+    kept = pairs[:, 0] == pairs[:, 1]
     kept[chosen[0]] = True
     rest = sum(len(part) for part in chosen[1:])
     negatives = sample_negatives(graph, rest, generator)

@@ -106,6 +106,7 @@ class LinkObjective:
         self.network, self.prepared, self.bits = network, prepared, bits
         self.graph: FeatureGraph = split.graph
         self.pairs = torch.from_numpy(edge_pairs(self.graph))
+        self.askable = self.pairs[:, 0] != self.pairs[:, 1]  # no negative is a loop
         self.validation = torch.from_numpy(
             np.concatenate((split.validation, split.validation_negatives))
         )
@@ -116,7 +117,7 @@ class LinkObjective:
         if self.graph.edges.weights is not None:
             self.edge_weight = torch.from_numpy(self.graph.edges.weights)
         self.views = [
-            (view, self.pairs[torch.from_numpy(_missing_in(part, self.graph))])
+            (view, self.pairs[self.askable & torch.from_numpy(_missing_in(part, self.graph))])
             for view, part in zip(views, split.views, strict=True)
         ]
 
@@ -151,10 +152,10 @@ class LinkObjective:
         """What a step sees, and the edges that are missing in it."""
         if self.views:
             return self.views[int(self.bits.generator().integers(len(self.views)))]
-        hidden = ~self.bits.keep(len(self.pairs), HIDDEN_SHARE)
+        hidden = ~self.bits.keep(len(self.pairs), HIDDEN_SHARE) & self.askable
         if not bool(hidden.any()) or bool(hidden.all()):
             hidden = torch.zeros_like(hidden)
-            hidden[0] = True
+            hidden[int(self.askable.int().argmax())] = True
         return self._without(hidden), self.pairs[hidden]
 
     def _without(self, hidden: Tensor) -> AllotropicGraph:
