@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch_geometric import nn as pyg
 
+from grafenne import GrafenneClassifier
+from grafenne.errors import ParameterError
 from grafenne.nn.model import Encoded
 from grafenne.sampling import encode_layerwise
+from tests.continual.cases import SMALL, small_change, small_graph
 from tests.sampling.cases import CASES, SEEDS, make_model, random_graph
 
 
@@ -26,6 +30,38 @@ def test_layer_by_layer_equals_a_full_pass(options: dict[str, Any], continuous: 
     assert len(result.feature_states) == len(expected.feature_states)
     for states, wanted in zip(result.feature_states, expected.feature_states, strict=True):
         torch.testing.assert_close(states, wanted, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("backbone", "local"),
+    [
+        (pyg.SAGEConv, True),
+        (pyg.GATv2Conv, True),
+        (pyg.GraphConv, True),
+        (pyg.ClusterGCNConv, True),
+        (pyg.GCNConv, False),
+        (pyg.TAGConv, False),
+        (pyg.SGConv, False),
+    ],
+)
+def test_layers_that_need_more_than_the_edges_into_a_node_are_known(
+    backbone: Any, local: bool
+) -> None:
+    graph = random_graph()
+    model = make_model(graph, backbone=backbone)
+    result = encode_layerwise(model, graph, rows=13).nodes
+    assert torch.allclose(result, model(graph).nodes) == model.local == local
+
+
+def test_models_with_such_layers_train_on_the_whole_graph_only() -> None:
+    graph, change = small_graph(), small_change()
+    with pytest.raises(ParameterError, match="leave batch_size out"):
+        GrafenneClassifier(**SMALL, backbone=pyg.GCNConv, batch_size=4).fit(graph)
+    model = GrafenneClassifier(**SMALL, backbone=pyg.GCNConv).fit(graph)
+    with pytest.raises(ParameterError, match="take 'auto' or 'exact'"):
+        model.update(graph, change, strategy="finetune", states="fixed")
+    model.update(graph, change, strategy="finetune")
+    assert model.last_update_.states == "exact"
 
 
 @pytest.mark.parametrize("directed", [False, True])

@@ -116,7 +116,7 @@ def update_estimator(
         train=parts.train,
         validation=parts.validation,
         old_train=_old_train(estimator, graph),
-        states=plan.states if states == "auto" else states,
+        states=_states_of(learner, plan, states),
         bits=bits,
     )
     names: list[Hashable] = []
@@ -168,6 +168,17 @@ def _strategy_of(
         if all(getattr(made, name) == getattr(last, name) for name in settings):
             return last
     return made
+
+
+def _states_of(learner: GrafenneNodeEstimator, plan: Strategy, states: str) -> str:
+    """How a step computes; parts of a graph are no use to a network that needs the whole."""
+    local = learner.network_.encoder.local
+    if states == "fixed" and not local:
+        raise ParameterError(
+            "states='fixed' computes neighbourhoods, but with this model's backbone a node depends "
+            "on more than the edges into it: take 'auto' or 'exact'."
+        )
+    return (plan.states if local else "exact") if states == "auto" else states
 
 
 def _resolve(

@@ -332,7 +332,7 @@ class GrafenneEstimator(NetworkEstimator):
         return made
 
     def _encoder(self, features: FeatureEmbedding, feature_edges: bool) -> Grafenne:
-        return Grafenne(
+        encoder = Grafenne(
             features,
             width=self.width,
             num_layers=self._num_layers,
@@ -347,6 +347,12 @@ class GrafenneEstimator(NetworkEstimator):
             feature_dropout=self.feature_dropout or 0.0,
             feature_edges=feature_edges,
         )
+        if self._in_blocks and not encoder.local:
+            raise ParameterError(
+                "With this backbone a node depends on more than the edges into it, which is all "
+                "that a batch has: leave batch_size out, or take one of the backbones by name."
+            )
+        return encoder
 
     def _fitting_direct(self) -> bool:
         learned = isinstance(self.features, str) and self.features == "learned"

@@ -107,7 +107,8 @@ class GrafenneClassifier(NodeClassifier, GrafenneNodeEstimator):
         num_layers: Number of three-phase layers; how many steps away a node can be seen. ``None``
             for 2, or 3 where labels are features.
         backbone: The GNN of phase 2: ``sage``, ``gat``, ``gin``, ``gcn``, ``graph``, or a PyG
-            ``MessagePassing`` class or instance.
+            ``MessagePassing`` class or instance. With ``batch_size`` it must be one that needs
+            the edges into a node only, which those by name are and ``GCNConv`` is not.
         features: How features are embedded, Φ: ``learned``, ``name``, ``structural``, or vectors
             of your own (a mapping from names, an array with a row per feature, or a callable
             from names to an array).

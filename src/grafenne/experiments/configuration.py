@@ -92,6 +92,9 @@ def configure(
     if method.imputer in ("feature-propagation", "pcfi"):
         kept = FILLED_CELLS_OF_GRAFENNE if method.family == "Grafenne" else FILLED_CELLS
         settings["imputer__keep"] = kept[large]
+    if method.imputer in ("feature-propagation", "pcfi", "neighbourhood-mean"):
+        # Nearly all observed cells of these data are zeros, and the networks read absent ones so.
+        settings["imputer__observed_zeros"] = False
     made = make_method(name, task=task_of(data), **training, **settings)
     inner = made.estimator if method.imputer is not None else made
     config: dict[str, Any] = {

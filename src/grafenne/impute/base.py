@@ -73,8 +73,9 @@ class BlockImputer(Imputer):
     Args:
         keep: How many filled cells of each node to keep, the largest in size; ``None`` for all.
             Observed cells are always kept.
-        observed_zeros: Whether observed zeros stay in the result as triples. A network that
-            reads absent cells as zero has no use for them; GRAFENNE may have.
+        observed_zeros: Whether observed zeros stay in the result as triples, as all that is
+            observed does. A network that reads absent cells as zero has no use for them, and
+            where most cells are known zeros the result is much smaller without.
 
     Attributes:
         dropped_share_: Share of the filled cells' sum of squares that ``keep`` left out in the
@@ -82,7 +83,7 @@ class BlockImputer(Imputer):
     """
 
     keep: int | None = None
-    observed_zeros: bool = False
+    observed_zeros: bool = True
 
     def _check(self) -> None:
         if self.keep is not None and not (isinstance(self.keep, int) and self.keep >= 0):

@@ -104,6 +104,11 @@ class Grafenne(nn.Module):
         return len(self.layers)
 
     @property
+    def local(self) -> bool:
+        """Whether phase 2 sees edges into a node alone, so that parts of a graph are enough."""
+        return all(layer.node_to_node.local for layer in self.layers)  # type: ignore[union-attr]
+
+    @property
     def num_blocks(self) -> int:
         """How many blocks a pass needs: one for each step of the reach, one for each layer."""
         return self.reach_steps + self.num_layers

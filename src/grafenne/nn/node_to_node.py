@@ -166,7 +166,13 @@ class GatConvolution(nn.Module):
 
 
 class PygConvolution(nn.Module):
-    """Any PyG ``MessagePassing`` layer: a class (built with the two widths) or an instance."""
+    """Any PyG ``MessagePassing`` layer: a class (built with the two widths) or an instance.
+
+    Attributes:
+        local: Whether a node's result depends on the edges into it alone. It does not where the
+            senders' degrees count (``GCNConv``) or a layer takes several steps (``TAGConv``);
+            parts of a graph then give other results than the whole of it.
+    """
 
     def __init__(self, layer: Any, in_width: int, width: int) -> None:
         super().__init__()
@@ -176,6 +182,7 @@ class PygConvolution(nn.Module):
             self.layer = layer(in_width, width) if isinstance(layer, type) else layer
             arguments = inspect.signature(self.layer.forward).parameters
             shape = tuple(_probe(self.layer, in_width).shape)
+            self.local = _is_local(self.layer, in_width)
         except (AttributeError, RuntimeError, TypeError, ValueError) as error:
             reason = str(error).rstrip(".")
             raise ParameterError(f"{need} does not work: {reason}.") from error
@@ -198,15 +205,25 @@ class PygConvolution(nn.Module):
 
 
 def _probe(layer: nn.Module, in_width: int) -> Tensor:
-    """What the layer makes of a single node; in evaluation, to leave its statistics alone."""
+    """What the layer makes of a single node with an edge to itself."""
+    return _try(layer, torch.zeros(1, in_width), [(0, 0)])
+
+
+def _is_local(layer: nn.Module, in_width: int) -> bool:
+    """Whether the first node of a chain gets the same from the edge into it as from all edges."""
+    nodes = torch.arange(1.0, 4 * in_width + 1).view(4, in_width).sin()
+    chain = [(1, 0), (0, 1), (2, 1), (1, 2), (3, 2), (2, 3)]
+    part = _try(layer, nodes, chain[:1])[0]
+    return torch.allclose(part, _try(layer, nodes, chain)[0], rtol=1e-4, atol=1e-6)
+
+
+def _try(layer: nn.Module, nodes: Tensor, edges: list[tuple[int, int]]) -> Tensor:
+    """What the layer makes of a small graph; in evaluation, to leave its statistics alone."""
     first = next(layer.parameters(), torch.empty(0))
     training = layer.training
     layer.eval()
     with torch.no_grad():
-        result: Tensor = layer(
-            torch.zeros(1, in_width, dtype=first.dtype, device=first.device),
-            torch.zeros(2, 1, dtype=torch.long, device=first.device),
-        )
+        result: Tensor = layer(nodes.to(first), torch.tensor(edges, device=first.device).t())
     layer.train(training)
     return result
 
@@ -241,6 +258,11 @@ class NodeToNode(nn.Module):
             self.convolution = BACKBONES[backbone](in_width, width, heads)
         else:
             raise unknown_name("backbone", backbone, BACKBONES)
+
+    @property
+    def local(self) -> bool:
+        """Whether a node's result depends on the edges into it alone; all named GNNs are so."""
+        return bool(getattr(self.convolution, "local", True))
 
     def reset_parameters(self) -> None:
         """Draws new weights."""
