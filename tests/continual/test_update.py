@@ -8,9 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from grafenne import GrafenneClassifier, GrafenneRegressor, GraphDelta, Split
+from grafenne import (
+    FeatureGraph,
+    GrafenneClassifier,
+    GrafenneRegressor,
+    GraphDelta,
+    GraphStream,
+    Split,
+)
 from grafenne.allotrope import to_allotropic
-from grafenne.continual import STRATEGIES, Finetune, make_strategy
+from grafenne.continual import STRATEGIES, Finetune, make_strategy, run_stream
 from grafenne.errors import DataError, NotFittedError, ParameterError, UnknownNameError
 from tests.continual.cases import (
     SMALL,
@@ -300,3 +307,23 @@ def test_errors() -> None:
     with pytest.raises(DataError, match="GraphDelta or a FeatureGraph"):
         model.update(graph, ["n1"])  # type: ignore[arg-type]
     assert not hasattr(model, "updates_")
+
+
+def test_ids_and_classes_that_changed_their_type_are_told() -> None:
+    """Nothing would be the same: neither the nodes nor the classes that a model knows."""
+    graph = small_graph()
+    numbers = graph.with_labels({node: place % 2 for place, node in enumerate(graph.nodes)})
+    with pytest.raises(DataError, match="are text, such as 'even', but the graph's are whole"):
+        fitted().evaluate(numbers)
+    with pytest.raises(DataError, match="are text, such as 'even', but the graph's are whole"):
+        fitted().update(graph, numbers, strategy="finetune", epochs=1)
+    with pytest.raises(DataError, match="nodes that are text, such as 'n0', into whole numbers"):
+        fitted().update(graph, FeatureGraph.from_arrays(5, 0), strategy="finetune", epochs=1)
+    with pytest.raises(DataError, match="new node 7 does not fit"):
+        graph.apply(GraphDelta(nodes_added=[7]))
+    assert 7 in FeatureGraph.from_arrays(5, 0).apply(GraphDelta(nodes_added=[7])).nodes
+
+
+def test_a_stream_needs_a_classifier() -> None:
+    with pytest.raises(ParameterError, match="need a classifier, not a GrafenneRegressor"):
+        run_stream(GrafenneRegressor(), GraphStream.from_deltas(small_graph(), [small_change()]))

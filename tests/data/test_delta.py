@@ -29,6 +29,9 @@ def contradicting(one: FeatureGraph, other: FeatureGraph) -> bool:
     """Whether two graphs differ in what a delta cannot express."""
     if one.directed != other.directed:
         return True
+    ids = [{type(name) for name in graph.nodes} for graph in (one, other)]
+    if [str] in map(list, ids) and [int] in map(list, ids):
+        return True
     kinds = {
         graph.labels.kind
         for graph in (one, other)

@@ -143,6 +143,7 @@ def test_csv_ids_are_text_and_labels_are_guessed(tmp_path: Path) -> None:
         (["1", ""], ["class", 1, None]),
         (["007", "2"], ["class", "007", "2"]),
         (["2020_1", "2020_2"], ["class", "2020_1", "2020_2"]),
+        (["1", "NaN"], ["class", 1, None]),
         (["1e3", "-.5"], ["number", 1000.0, -0.5]),
         (["1", "x"], ["class", "1", "x"]),
         (["NA", "x"], ["class", "NA", "x"]),

@@ -29,6 +29,7 @@ def summarise_model(folder: str) -> tuple[str, dict[str, Any]]:
         told = {
             "model": folder,
             "estimator": about["estimator"],
+            "imputer": about["wrapper"]["imputer"]["name"] if about.get("wrapper") else None,
             "made": about["made"],
             "version": about["grafenne"],
             "digest": about.get("digest"),

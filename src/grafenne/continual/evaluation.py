@@ -59,6 +59,11 @@ def run_stream(
             on from it, to the same numbers; until the run is done the models are kept beside it.
         fitted: What :func:`fit_first` gave for the same estimator, stream, rule and seed.
     """
+    if not hasattr(estimator, "predict_proba"):
+        raise ParameterError(
+            "Streams are judged by accuracy, so they need a classifier, not a "
+            f"{type(estimator).__name__}; update a regressor step by step with its update()."
+        )
     plans = [copy.deepcopy(make_strategy(strategy)) for strategy in strategies]
     names = [plan.name for plan in plans]
     for name in names:

@@ -16,7 +16,7 @@ from grafenne.errors import DataError
 from grafenne.nn.learned_features import LearnedFeatures
 from grafenne.nn.name_features import NameFeatures
 from grafenne.nn.structural_features import StructuralFeatures
-from grafenne.tasks.classification import NodeClassification
+from grafenne.tasks.classification import NodeClassification, check_class_names
 from grafenne.training.label_features import FeaturesAndLabels, LabelFeatures
 
 if TYPE_CHECKING:
@@ -140,6 +140,7 @@ def new_class_names(
     if labels is None or labels.kind != "class":
         return []
     codes = np.unique(labels.values[train].astype(np.int64))
+    check_class_names(known, [labels.classes[code] for code in codes])
     old = set(known)
     names = [labels.classes[code] for code in codes if labels.classes[code] not in old]
     if names and new_classes == "error":

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from grafenne.data.columns import family_of, family_of_names
 from grafenne.data.delta_rows import Rows, thing
 from grafenne.data.diff import diff_graphs
 from grafenne.data.edges import EdgeList
@@ -38,6 +39,7 @@ def apply_delta(graph: FeatureGraph, delta: GraphDelta) -> FeatureGraph:
     """
     if delta.is_empty:
         return graph
+    _check_ids(graph, delta)
     nodes = WideNumbering.of_nodes(graph, delta)
     features = WideNumbering(
         graph.features,
@@ -68,6 +70,20 @@ def apply_delta(graph: FeatureGraph, delta: GraphDelta) -> FeatureGraph:
         labels=labels,
         feature_edges=feature_edges,
     )
+
+
+def _check_ids(graph: FeatureGraph, delta: GraphDelta) -> None:
+    """Raises where a node would be added as ``1`` to nodes such as ``'1'``, or the reverse."""
+    family = family_of_names(graph.nodes)
+    if family is None or len(delta.nodes_removed) == graph.num_nodes:
+        return
+    for node in delta.nodes_added:
+        other = family_of(type(node))
+        if other != family and other in ("text", "whole numbers"):
+            raise DataError(
+                f"The new node {node!r} does not fit: the nodes of the graph are {family}, such as "
+                f"{graph.nodes[0]!r}, not {other}."
+            )
 
 
 def _apply_values(

@@ -187,6 +187,16 @@ def family_of(kind: type) -> str:
     return f"values of type {kind.__name__}"
 
 
+def family_of_names(names: Sequence[Hashable]) -> str | None:
+    """What names are that are text or whole numbers; ``None`` if that is not sure.
+
+    The first and the last must do: a change must not cost a look at every node.
+    """
+    families = {family_of(type(name)) for name in (names[0], names[-1])} if len(names) else set()
+    sure = len(families) == 1 and families <= {"text", "whole numbers"}
+    return families.pop() if sure else None
+
+
 def same_family(parts: Sequence[tuple[Table, str, Encoded]], kind: str) -> None:
     """Raises when the names of one kind are, say, text in one table and numbers in another."""
     named = [part for part in parts if part[2].family is not None]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from grafenne.data.columns import family_of_names
 from grafenne.data.delta_rows import Rows
 from grafenne.data.label_changes import diff_labels
 from grafenne.data.sorted_keys import find_sorted
@@ -35,6 +36,12 @@ def diff_graphs(before: FeatureGraph, after: FeatureGraph) -> GraphDelta:
         if one.directed != other.directed:
             was, becomes = ("directed" if e.directed else "undirected" for e in (one, other))
             raise DataError(f"A delta cannot turn {was} {what} into {becomes} ones.")
+    earlier, later = family_of_names(before.nodes), family_of_names(after.nodes)
+    if earlier is not None and later is not None and earlier != later:
+        raise DataError(
+            f"A delta cannot turn nodes that are {earlier}, such as {before.nodes[0]!r}, into "
+            f"{later}, such as {after.nodes[0]!r}: none would be the same."
+        )
     nodes = JointNumbering(before.nodes, after.nodes)
     features = JointNumbering(before.features, after.features)
     parts = {

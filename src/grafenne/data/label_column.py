@@ -144,9 +144,13 @@ def typed_labels(column: pd.Series[Any], kind: LabelKind | None = None) -> pd.Se
 
     codes, uniques = pd.factorize(column)
     texts = [str(text).strip() for text in uniques]
+    unknown = [text.lower() == "nan" for text in texts]
     typed: list[Any] | None = None
-    if all(_WHOLE.fullmatch(text) for text in texts):
-        typed = [int(text) for text in texts]
+    if all(map(_WHOLE.fullmatch, texts)) or (
+        not all(unknown)  # gaps among whole numbers, as pandas writes them when asked
+        and all(gap or _WHOLE.fullmatch(text) for gap, text in zip(unknown, texts, strict=True))
+    ):
+        typed = [None if gap else int(text) for gap, text in zip(unknown, texts, strict=True)]
     elif kind != "class" and all(map(_is_number, texts)):
         typed = [float(text) for text in texts]
     if not typed:

@@ -15,7 +15,11 @@ from grafenne.data.feature_graph import FeatureGraph
 from grafenne.errors import DataError, ParameterError
 from grafenne.estimators.checks import check_graph
 from grafenne.estimators.node_estimator import GrafenneNodeEstimator, NodeEstimator
-from grafenne.tasks.classification import NodeClassification, classification_metrics
+from grafenne.tasks.classification import (
+    NodeClassification,
+    check_class_names,
+    classification_metrics,
+)
 from grafenne.training.label_features import LabelFeatures
 
 
@@ -76,9 +80,11 @@ class NodeClassifier(NodeEstimator):
         positions = positions[graph.labels.known[positions]]
         probabilities = self.predict_proba(graph, graph.nodes.take(positions))
         known = list(self.classes_)
+        asked = [graph.labels.label(int(position)) for position in positions]
+        check_class_names(known, asked)
         new = [name for name in graph.labels.classes if name not in set(known)]
         place = {name: position for position, name in enumerate(known + new)}
-        truth = np.array([place[graph.labels.label(int(p))] for p in positions], dtype=np.int64)
+        truth = np.array([place[label] for label in asked], dtype=np.int64)
         padded = np.pad(probabilities, ((0, 0), (0, len(new))))
         return classification_metrics(truth, padded, known + new)
 

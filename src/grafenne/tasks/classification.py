@@ -12,8 +12,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from grafenne.data.columns import family_of
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.errors import DataError, ParameterError, unknown_name
+
+
+def check_class_names(known: Sequence[Hashable], classes: Sequence[Hashable]) -> None:
+    """Raises where no class of a graph is known because all are, say, text instead of numbers."""
+    ours, theirs = ({family_of(type(name)) for name in names} for names in (known, classes))
+    if ours and theirs and not ours & theirs:
+        raise DataError(
+            f"The model's classes are {' or '.join(sorted(ours))}, such as {known[0]!r}, but the "
+            f"graph's are {' or '.join(sorted(theirs))}, such as {classes[0]!r}."
+        )
 
 
 class NodeClassification:
