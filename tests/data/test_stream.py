@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grafenne import FeatureGraph
@@ -63,7 +63,8 @@ def test_snapshots_follow_from_deltas(first: FeatureGraph) -> None:
 @given(st.lists(feature_graphs(directed=False), min_size=1, max_size=4))
 def test_snapshots_come_back_with_positions_that_never_change(graphs: list[FeatureGraph]) -> None:
     graphs = [graph.with_labels(None) for graph in graphs]
-    assume(len({type(name) for graph in graphs for name in graph.nodes}) <= 1)
+    kinds = [{type(name) for name in graph.nodes} for graph in graphs]  # no delta changes those
+    graphs = [graph for graph, kind in zip(graphs, kinds, strict=True) if kind == kinds[0]]
     snapshots = list(GraphStream.from_snapshots(graphs))
     assert snapshots == graphs
     for before, after in pairwise(snapshots):
