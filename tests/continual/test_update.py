@@ -11,6 +11,7 @@ import torch
 from grafenne import (
     FeatureGraph,
     GrafenneClassifier,
+    GrafenneLinkPredictor,
     GrafenneRegressor,
     GraphDelta,
     GraphStream,
@@ -324,6 +325,8 @@ def test_ids_and_classes_that_changed_their_type_are_told() -> None:
     assert 7 in FeatureGraph.from_arrays(5, 0).apply(GraphDelta(nodes_added=[7])).nodes
 
 
-def test_a_stream_needs_a_classifier() -> None:
-    with pytest.raises(ParameterError, match="need a classifier, not a GrafenneRegressor"):
-        run_stream(GrafenneRegressor(), GraphStream.from_deltas(small_graph(), [small_change()]))
+@pytest.mark.parametrize("kind", [GrafenneRegressor, GrafenneLinkPredictor])
+def test_a_stream_needs_a_classifier(kind: Any) -> None:
+    stream = GraphStream.from_deltas(small_graph(), [small_change()])
+    with pytest.raises(ParameterError, match=f"classifier of nodes, not a {kind.__name__}"):
+        run_stream(kind(), stream)

@@ -30,7 +30,7 @@ def contradicting(one: FeatureGraph, other: FeatureGraph) -> bool:
     if one.directed != other.directed:
         return True
     ids = [{type(name) for name in graph.nodes} for graph in (one, other)]
-    if [str] in map(list, ids) and [int] in map(list, ids):
+    if {str} in ids and {int} in ids:
         return True
     kinds = {
         graph.labels.kind

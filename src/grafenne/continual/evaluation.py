@@ -59,10 +59,12 @@ def run_stream(
             on from it, to the same numbers; until the run is done the models are kept beside it.
         fitted: What :func:`fit_first` gave for the same estimator, stream, rule and seed.
     """
-    if not hasattr(estimator, "predict_proba"):
+    from grafenne.estimators.classifier import NodeClassifier
+
+    if not isinstance(estimator, NodeClassifier):
         raise ParameterError(
-            "Streams are judged by accuracy, so they need a classifier, not a "
-            f"{type(estimator).__name__}; update a regressor step by step with its update()."
+            "Streams are judged by accuracy, so they need a classifier of nodes, not a "
+            f"{type(estimator).__name__}."
         )
     plans = [copy.deepcopy(make_strategy(strategy)) for strategy in strategies]
     names = [plan.name for plan in plans]

@@ -61,7 +61,7 @@ def split_edges(
         raise ParameterError(f"The three shares of an edge split add up to 1, got {fractions}.")
     generator = seeded(seed)
     pairs = edge_pairs(graph)
-    askable = np.flatnonzero(pairs[:, 0] != pairs[:, 1])
+    askable = _between_nodes(graph)
     count = len(askable)
     train, validation = round(fractions[0] * count), round(fractions[1] * count)
     if train < 1:
@@ -87,18 +87,26 @@ def split_edges(
 def hide_in_turns(graph: FeatureGraph, count: int, seed: int) -> list[FeatureGraph]:
     """``count`` copies of a graph, each without its share of the edges, drawn at random.
 
+    Edges from a node to itself are in all of them, as nobody asks for them.
+
     Args:
         graph: The graph, with its training edges only.
         count: How many; at most as many as there are edges.
         seed: Seed of the draw.
     """
-    order = seeded(seed).permutation(graph.num_edges)
+    askable = _between_nodes(graph)
+    order = askable[seeded(seed).permutation(len(askable))]
     views = []
-    for hidden in np.array_split(order, max(min(count, graph.num_edges), 1)):
+    for hidden in np.array_split(order, max(min(count, len(order)), 1)):
         kept = np.ones(graph.num_edges, dtype=bool)
         kept[hidden] = False
         views.append(graph.replace(edges=graph.edges.take(kept)))
     return views
+
+
+def _between_nodes(graph: FeatureGraph) -> NDArray[np.int64]:
+    """Positions of the edges between different nodes."""
+    return np.flatnonzero(graph.edges.sources != graph.edges.targets)
 
 
 def edge_pairs(graph: FeatureGraph) -> Pairs:

@@ -117,7 +117,7 @@ class LinkObjective:
         if self.graph.edges.weights is not None:
             self.edge_weight = torch.from_numpy(self.graph.edges.weights)
         self.views = [
-            (view, self.pairs[self.askable & torch.from_numpy(_missing_in(part, self.graph))])
+            (view, self.pairs[torch.from_numpy(_missing_in(part, self.graph))])
             for view, part in zip(views, split.views, strict=True)
         ]
 
