@@ -55,6 +55,27 @@ def test_a_folder_of_changes(run: Run, tmp_path: Path) -> None:
     assert ran.json["summary"][0]["strategy"] == "finetune"
 
 
+def test_options_tell_how_a_folder_is_read(run: Run, tmp_path: Path) -> None:
+    from grafenne.continual import synthetic_task
+
+    stream = synthetic_task(num_nodes=40, num_features=20, steps=2).stream
+    for step, graph in enumerate(stream):
+        graph.write(tmp_path / "stream" / str(step), format="csv")
+        for path in (tmp_path / "stream" / str(step)).iterdir():
+            if path.suffix != ".csv":
+                path.unlink()
+    edges = tmp_path / "stream" / "0" / "edges.csv"
+    first = edges.read_text().splitlines()[1]
+    edges.write_text(edges.read_text() + first + "\n")
+    command = ("stream", tmp_path / "stream", *SMALL[6:], "--strategy", "frozen", "--json")
+    ran = run(*command)
+    assert ran.code == 2
+    assert "edges.csv" in ran.err
+    ran = run(*command, "--option", "duplicates=first")
+    assert ran.json["summary"][0]["strategy"] == "frozen"
+    assert "label_kind" in run(*command, "--option", "seed=3").err
+
+
 def test_a_stopped_run_is_told_how_to_go_on(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

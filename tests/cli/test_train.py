@@ -12,7 +12,7 @@ import pytest
 
 from grafenne import FeatureGraph, GrafenneClassifier
 from grafenne.training.node_objective import NodeObjective
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, shop
 
 QUICK = ("--epochs", "4", "--width", "8")
 
@@ -82,6 +82,19 @@ def test_numbers_call_for_regression(run: Run, tmp_path: Path) -> None:
     assert list(frame.columns) == ["node", "value"]
     assert list(frame["node"]) == list(range(40))
     assert run("evaluate", model, tmp_path / "numbers", "--json").json["nodes"] == 40
+
+
+def test_numbers_that_are_classes_are_told_how_to_be_read(run: Run, tmp_path: Path) -> None:
+    labels = {f"i{number}": 1.5 + number % 2 for number in range(20)}
+    shop(range(20), 0).with_labels(labels).write(tmp_path / "t", format="csv")
+    for path in (tmp_path / "t").iterdir():
+        if path.suffix != ".csv":
+            path.unlink()
+    command = ("train", tmp_path / "t", "--task", "classification", *QUICK, "--json")
+    ran = run(*command)
+    assert ran.code == 2
+    assert "--option label_kind=class" in ran.err
+    assert run(*command, "--option", "label_kind=class").code == 0
 
 
 def test_links_are_judged_by_ranking(run: Run, tables: Path) -> None:

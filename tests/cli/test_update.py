@@ -88,6 +88,77 @@ def test_releases_of_a_dataset(run: Run, tmp_path: Path) -> None:
     assert told["affected"] > 1000
 
 
+def write_plain(graph: FeatureGraph, folder: Path) -> None:
+    """Tables alone, without the notes that tell how they were meant."""
+    graph.write(folder, format="csv")
+    for path in folder.iterdir():
+        if path.suffix != ".csv":
+            path.unlink()
+
+
+def test_options_tell_how_both_folders_are_read(run: Run, tmp_path: Path) -> None:
+    write_plain(shop(range(20), 0), tmp_path / "a")
+    write_plain(shop(range(22), 0), tmp_path / "b")
+    directed = ("--option", "directed=true")
+    small = ("--epochs", 2, "--quiet", "--json")
+    model, now = tmp_path / "m", tmp_path / "now"
+    assert run("train", tmp_path / "a", *directed, "--out", model, *small).code == 0
+    change = ("--before", tmp_path / "a", "--out", tmp_path / "m2", "--write-graph", now)
+    ran = run("update", model, tmp_path / "b", *change, *directed, *small)
+    assert ran.code == 0
+    assert FeatureGraph.read(now) == FeatureGraph.read(tmp_path / "b", directed=True)
+    # A change says nothing of how it is read: the option is for the graph before it.
+    (tmp_path / "c.jsonl").write_text('{"event": "add_edge", "source": "i2", "target": "i0"}\n')
+    assert run("update", model, tmp_path / "c.jsonl", *change, *directed, *small).code == 0
+    assert FeatureGraph.read(now).num_edges == 19
+    ran = run("update", model, tmp_path / "c.jsonl", *change, *small)
+    assert ran.code == 2  # undirected, the edge is there already
+    ran = run("update", model, tmp_path / "b", *change, *small, "--option", "direct=true")
+    assert ran.code == 2
+    assert "Did you mean 'directed'" in ran.err
+
+
+def test_options_of_a_dataset_are_not_for_a_folder(run: Run, tmp_path: Path) -> None:
+    size = ("--option", "num_nodes=40", "--option", "num_features=20")
+    small = ("--epochs", 2, "--width", 8)
+    assert run("train", "synthetic", *size, *small, "--out", tmp_path / "m").code == 0
+    larger = ("--option", "num_nodes=44", *size[2:])
+    later = ("--out", tmp_path / "later", "--format", "csv")
+    assert run("convert", "synthetic", *larger, *later).code == 0
+    ran = run(
+        "update", tmp_path / "m", tmp_path / "later", "--before", "synthetic", *size,
+        "--option", "duplicates=first", "--out", tmp_path / "m2", "--epochs", 1, "--json",
+    )  # fmt: skip
+    assert ran.code == 0
+    assert "nodes +4" in ran.err
+
+
+def test_a_snapshot_without_labels_leaves_them_as_they_were(
+    run: Run, model: Path, tables: Path, tmp_path: Path
+) -> None:
+    grown(labels=False).write(tmp_path / "later")
+    out, now = tmp_path / "m", tmp_path / "now"
+    ran = run(
+        "update", model, tmp_path / "later", "--before", tables, "--out", out, "--json",
+        "--write-graph", now, "--epochs", 2,
+    )  # fmt: skip
+    assert "has no labels" in ran.err
+    before, after = FeatureGraph.read(tables), FeatureGraph.read(now)
+    for node in after.nodes:
+        assert after.label_of(node) == (before.label_of(node) if node in before.nodes else None)
+    expected = GrafenneClassifier.load(model).update(before, grown(labels=False), epochs=2)
+    loaded = GrafenneClassifier.load(out)
+    assert np.array_equal(loaded.predict_proba(after), expected.predict_proba(after))
+
+
+def test_an_empty_folder_is_no_change(run: Run, model: Path, tables: Path, tmp_path: Path) -> None:
+    (tmp_path / "nothing").mkdir()
+    ran = run("update", model, tmp_path / "nothing", "--before", tables, "--out", tmp_path / "m")
+    assert ran.code == 2
+    assert "is empty" in ran.err
+    assert not (tmp_path / "m").exists()
+
+
 # ---- again, in place, and stopped ------------------------------------------------------------
 
 

@@ -214,6 +214,51 @@ def test_links_are_evaluated_on_edges_and_not_explained(
     assert "links" in ran.err
 
 
+def test_a_link_model_is_judged_on_its_own_test_edges_wherever_they_are(
+    run: Run, link_model: Path, tables: Path, tmp_path: Path
+) -> None:
+    first = run("evaluate", link_model, tables, "--json").json
+    reordered = tmp_path / "reordered"
+    reordered.mkdir()
+    for table in tables.iterdir():
+        if table.suffix == ".csv":  # other rows first, and edges the other way round
+            frame = pd.read_csv(table).iloc[::-1]
+            if table.stem == "edges":
+                frame = frame.rename(columns={"source": "target", "target": "source"})
+            frame.to_csv(reordered / table.name, index=False)
+    again = run("evaluate", link_model, reordered, "--json").json
+    assert again["edges"] == first["edges"]
+    assert again["auc"] == pytest.approx(first["auc"], abs=1e-6)
+
+    ran = run("evaluate", link_model, tables, "--seed", 5, "--json")
+    assert "was trained on" in ran.err
+    assert "test edges" in ran.err
+    ran = run("evaluate", link_model, tables, "--option", "directed=true")
+    assert ran.code == 2
+    assert "undirected links" in ran.err
+
+    without = tmp_path / "without"
+    GrafenneLinkPredictor(width=8, epochs=2).fit(FeatureGraph.read(tables)).save(without)
+    ran = run("evaluate", without, tables)
+    assert ran.code == 2
+    assert "no test edges" in ran.err
+    assert run("evaluate", without, tables, "--part", "validation").code == 0
+
+
+def test_evaluate_says_which_nodes_it_leaves_out_or_has_seen(
+    run: Run, model: Path, tables: Path, tmp_path: Path
+) -> None:
+    graph = FeatureGraph.read(tables)
+    ran = run("evaluate", model, tables, "--part", "test", "--seed", 3, "--json")
+    assert "was trained on" in ran.err
+    assert "test nodes" in ran.err
+    fewer = tmp_path / "fewer"
+    graph.with_labels({node: "book" for node in graph.nodes if node != "i1"}).write(fewer)
+    ran = run("evaluate", model, fewer, "--nodes", "i1,i2", "--json")
+    assert "1 of the nodes" in ran.err
+    assert ran.json["nodes"] == 1
+
+
 def test_a_damaged_model_is_told(run: Run, model: Path, tables: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.mkdir()

@@ -94,6 +94,13 @@ def test_an_edge_may_not_invent_a_node() -> None:
         FeatureGraph.from_frames(PEOPLE, edges(("ann", "bob"), ("ann", "bbo")))
 
 
+def test_an_error_tells_its_place_once() -> None:
+    features = pd.DataFrame({"node": ["a", "b"], "feature": ["x", "y"], "value": [1.0, "much"]})
+    with pytest.raises(DataError) as caught:
+        FeatureGraph.from_frames(features)
+    assert str(caught.value).count("row 1 of the features table") == 1
+
+
 def test_a_missing_value_column_means_one() -> None:
     graph = FeatureGraph.from_frames(features(("a", "x"), ("b", "x")))
     assert graph.nodes_with("x") == {"a": 1.0, "b": 1.0}

@@ -60,6 +60,10 @@ def test_a_split_by_ids() -> None:
     assert Split.of_ids(graph, train=["c", "a"], test=["b"]) == Split([0, 2], [], [1])
     with pytest.raises(UnknownNameError, match="'z'"):
         Split.of_ids(graph, train=["z"])
+    with pytest.raises(DataError, match="The node 'c' is in train and test;"):
+        Split.of_ids(graph, train=["a", "c"], test=["c"])
+    with pytest.raises(DataError, match="The node 'a' is in validation twice;"):
+        Split.of_ids(graph, train=["b"], validation=["a", "c", "a"])
 
 
 @settings(deadline=None)

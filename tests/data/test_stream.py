@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,6 +102,50 @@ def test_a_folder_may_mix_deltas_and_snapshots(first: FeatureGraph, tmp_path: Pa
     DELTAS[1].write(tmp_path / "2023.jsonl")
     snapshots[3].write(tmp_path / "2024")
     assert list(GraphStream.read(tmp_path)) == snapshots
+
+
+def test_entries_are_counted_and_named_in_errors(first: FeatureGraph, tmp_path: Path) -> None:
+    first.write(tmp_path / "s" / "0")
+    for step in (1, 2, 10):
+        GraphDelta(nodes_added=[f"step {step}"]).write(tmp_path / "s" / f"{step}.jsonl")
+    stream = GraphStream.read(tmp_path / "s")
+    assert list(stream.last().nodes) == ["a", "b", "step 1", "step 2", "step 10"]
+    GraphDelta(nodes_added=["step 2"]).write(tmp_path / "s" / "11.jsonl")
+    with pytest.raises(DataError, match=r"Step 4 .*11\.jsonl\) does not fit: .*'step 2'"):
+        GraphStream.read(tmp_path / "s").last()
+    (tmp_path / "s" / "11.jsonl").unlink()
+    first.replace(nodes=first.nodes.take(np.arange(2))).write(tmp_path / "s" / "11")
+    numbered = FeatureGraph.from_arrays([1, 2], ["x"], ([0], [0], [1.0]))
+    numbered.write(tmp_path / "s" / "12")
+    with pytest.raises(DataError, match=r"Step 5 .*12\) does not fit"):
+        GraphStream.read(tmp_path / "s").last()
+
+
+def test_a_snapshot_without_labels_leaves_them_as_they_were(
+    first: FeatureGraph, tmp_path: Path
+) -> None:
+    first.with_labels({"a": "one", "b": "two"}).write(tmp_path / "s" / "0")
+    later = first.apply(GraphDelta(nodes_added=["c"], nodes_removed=["a"]))
+    later.write(tmp_path / "s" / "1")
+    later.with_labels({"c": "one"}).write(tmp_path / "s" / "2")
+    told = [graph.labels for graph in GraphStream.read(tmp_path / "s")]
+    assert told[1] is not None
+    assert [told[1].label(place) for place in range(2)] == ["two", None]
+    assert told[2] is not None
+    assert [told[2].label(place) for place in range(2)] == [None, "one"]
+
+
+def test_graphs_of_a_stream_are_read_as_one_says(first: FeatureGraph, tmp_path: Path) -> None:
+    for step, edges in enumerate(("a,b", "a,b\nb,a\na,b")):
+        folder = tmp_path / "s" / str(step)
+        folder.mkdir(parents=True)
+        (folder / "edges.csv").write_text(f"source,target\n{edges}\n")
+        (folder / "nodes.csv").write_text("node\na\nb\n")
+    how: dict[str, Any] = {"duplicates": "first"}
+    assert GraphStream.read(tmp_path / "s", directed=True, **how).last().num_edges == 2
+    assert GraphStream.read(tmp_path / "s", **how).last().num_edges == 1
+    with pytest.raises(DataError, match=r"edges\.csv"):
+        GraphStream.read(tmp_path / "s")
 
 
 def test_folders_that_are_no_stream(first: FeatureGraph, tmp_path: Path) -> None:

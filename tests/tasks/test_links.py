@@ -65,8 +65,9 @@ def test_no_split_leaks(nodes: int, share: float, seed: int, directed: bool) -> 
     try:
         split = split_edges(graph, seed)
     except DataError:
-        rest = graph.num_edges - round(0.6 * graph.num_edges)
-        assert graph.num_edges < 2 or rest > count_negatives(graph)
+        askable = int(np.diff(edge_pairs(graph)).astype(bool).sum())  # without loops
+        rest = askable - round(0.6 * askable)
+        assert askable < 2 or rest > count_negatives(graph)
         return
     check_no_leak(graph, split)
 
@@ -144,7 +145,7 @@ def test_metrics_equal_those_worked_out_by_hand() -> None:
     assert result["hits@1"] == pytest.approx(1 / 3)  # above 2.5
     assert result["hits@2"] == pytest.approx(2 / 3)  # above 1: the tie is not
     assert result["hits@3"] == pytest.approx(1.0)
-    assert result["hits@100"] == 1.0
+    assert np.isnan(result["hits@100"])  # there are not as many negatives
     assert result["edges"] == 3
 
 

@@ -26,7 +26,7 @@ from grafenne.cli.options import (
     choose,
     use_threads,
 )
-from grafenne.cli.output import answer, pairs_text, table_text
+from grafenne.cli.output import answer, pairs_text, say, table_text
 from grafenne.cli.train import make_split
 from grafenne.errors import ParameterError
 
@@ -66,8 +66,8 @@ def evaluate(
 ) -> None:
     """Evaluate a saved model on the labelled nodes of a graph, or for links on its edges.
 
-    A model knows which nodes it learnt from: --part test takes its own test nodes, wherever they
-    are now, unless --seed or --split divides the data anew. All nodes include those it learnt
+    A model knows which nodes or edges it learnt from: --part test takes its own test part, wherever
+    that is now, unless --seed or --split divides the data anew. All nodes include those it learnt
     from.
     """
     if part is not None:
@@ -106,23 +106,28 @@ def _evaluate(
     split: Path | None,
 ) -> tuple[dict[str, Any], str]:
     """The metrics, and what they were taken on."""
-    task = estimator.task_name
-    if task == "links":
-        part = part or "test"
-        if nodes or part not in ("validation", "test"):
+    if estimator.task_name == "links":
+        if nodes or part not in (None, "validation", "test"):
             raise ParameterError("Links are evaluated on --part validation or test, without nodes.")
-        edges = make_split(task, graph, split, _seed(estimator, seed))
-        return estimator.evaluate(edges, part), part
+        return _evaluate_links(estimator, graph, part or "test", seed, split), part or "test"
     if nodes:
         if part is not None or split is not None:
             raise ParameterError("Give either --nodes or --part (with or without --split).")
-        return estimator.evaluate(graph, read_nodes(graph, nodes)), "nodes"
+        asked = read_nodes(graph, nodes)
+        found: dict[str, Any] = estimator.evaluate(graph, asked)
+        if found["nodes"] < len(asked):
+            say(f"Note: {len(asked) - found['nodes']} of the nodes have no label and are left out.")
+        return found, "nodes"
     part = part or ("all" if split is None else "test")
     if part == "all":
         return estimator.evaluate(graph), part
     if not hasattr(estimator, "split_") or split is not None or seed is not None:
-        divided = make_split(task, graph, split, _seed(estimator, seed))
-        return estimator.evaluate(graph, graph.nodes.take(getattr(divided, part))), part
+        divided = make_split(estimator.task_name, graph, split, _seed(estimator, seed))
+        asked = graph.nodes.take(getattr(divided, part))
+        if part != "train" and hasattr(estimator, "split_"):
+            trained = set(estimator.split_nodes_.take(estimator.split_.train))
+            _tell_of_training(sum(node in trained for node in asked), part, "nodes")
+        return estimator.evaluate(graph, asked), part
     own = estimator.split_nodes_.take(getattr(estimator.split_, part))
     positions = graph.nodes.find(own)
     positions = positions[positions >= 0]
@@ -134,6 +139,36 @@ def _evaluate(
             "--split, or name nodes by --nodes."
         )
     return estimator.evaluate(graph, graph.nodes.take(positions)), part
+
+
+def _evaluate_links(
+    estimator: Any, graph: FeatureGraph, part: str, seed: int | None, split: Path | None
+) -> dict[str, Any]:
+    """The metrics on edges that the model was not trained on, unless ``seed`` divides them anew."""
+    own = getattr(estimator, "edge_parts_", None)
+    if seed is not None or split is not None:
+        edges = make_split("links", graph, split, _seed(estimator, seed))
+        if own is not None:
+            trained = own.count_trained(getattr(edges, part), graph)
+            _tell_of_training(trained, part, "edges")
+    elif own is None:
+        raise ParameterError(
+            "The model does not tell which edges it was trained on; --seed divides the edges of "
+            "data that it has not seen."
+        )
+    else:
+        edges = own.split(graph)
+        if not len(getattr(edges, part)):
+            raise ParameterError(
+                f"The model has no {part} edges in this data; --seed divides the edges anew."
+            )
+    found: dict[str, Any] = estimator.evaluate(edges, part)
+    return found
+
+
+def _tell_of_training(count: int, part: str, what: str) -> None:
+    if count:
+        say(f"Note: the model was trained on {count} of the {part} {what}, which flatters it.")
 
 
 def _seed(estimator: Any, given: int | None) -> int:

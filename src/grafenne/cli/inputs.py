@@ -49,23 +49,35 @@ def load_graph(
     from grafenne import FeatureGraph
     from grafenne.data.mapped import open_mapped
     from grafenne.data.mapped_notes import is_mapped
-    from grafenne.datasets import dataset_info, dataset_names, load
+    from grafenne.datasets import dataset_names, load
 
     given = list(options or ())
-    pairs = [*([] if release is None else [f"release={release}"]), *given]
+    known, what = graph_options(data)
+    if data in dataset_names():
+        pairs = [*([] if release is None else [f"release={release}"]), *given]
+        return load(data, root=root, **parse_pairs(pairs, known, what))
+    if release is not None:
+        raise ParameterError(f"Only named datasets have releases, but {data!r} is a folder.")
+    how: dict[str, Any] = parse_pairs(given, known, what)
+    if is_mapped(Path(data)):
+        # Of the processes that torchrun starts on a machine one reads the files for all.
+        return open_mapped(data, verify=os.environ.get("LOCAL_RANK", "0") == "0")
+    return FeatureGraph.read(data, **how)
+
+
+def graph_options(data: str) -> tuple[dict[str, Any], str]:
+    """The options that a graph may be read with and their defaults, and what to call it."""
+    from grafenne.data.mapped_notes import is_mapped
+    from grafenne.datasets import dataset_info, dataset_names
+
     if data in dataset_names():
         parameters = inspect.signature(dataset_info(data).loader).parameters
         defaults = {name: about.default for name, about in parameters.items() if name != "root"}
-        return load(data, root=root, **parse_pairs(pairs, defaults, f"the dataset {data!r}"))
+        return defaults, f"the dataset {data!r}"
     _check_is_folder(data, dataset_names())
-    if release is not None:
-        raise ParameterError(f"Only named datasets have releases, but {data!r} is a folder.")
     if is_mapped(Path(data)):
-        parse_pairs(given, {}, f"the mapped folder {data!r}")
-        # Of the processes that torchrun starts on a machine one reads the files for all.
-        return open_mapped(data, verify=os.environ.get("LOCAL_RANK", "0") == "0")
-    how: dict[str, Any] = parse_pairs(given, TABLE_OPTIONS, f"the folder {data!r}")
-    return FeatureGraph.read(data, **how)
+        return {}, f"the mapped folder {data!r}"
+    return TABLE_OPTIONS, f"the folder {data!r}"
 
 
 def _check_is_folder(data: str, names: list[str]) -> None:

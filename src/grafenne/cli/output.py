@@ -107,6 +107,8 @@ def number_text(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
+        if value != value:
+            return "-"
         if value.is_integer() and abs(value) < 1e15:
             return f"{value:,.0f}" if abs(value) >= 2 else f"{value:.4f}"
         return f"{value:,.4f}" if 1e-3 <= abs(value) < 1e6 else f"{value:.3g}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from grafenne.cli import train_options as given
+from grafenne.cli.inputs import TABLE_OPTIONS
 from grafenne.cli.models import check_writable, make_estimator, read_settings
 from grafenne.cli.options import (
     DEFAULT_DATA,
@@ -184,7 +185,8 @@ def _make_task(
         streamer = dataset_info(data).streamer if known else None
         parameters = {} if streamer is None else inspect.signature(streamer).parameters
         defaults = {name: about.default for name, about in parameters.items() if name != "root"}
-        options = parse_pairs(pairs, defaults, f"the stream {data!r}")
+        offered = defaults if known else TABLE_OPTIONS
+        options = parse_pairs(pairs, offered, f"the stream {data!r}")
     return make_task(data, seed, root=root, steps=steps, new_labels=new_labels, options=options)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from grafenne.cli.changes import load_before, load_change
+from grafenne.cli.changes import load_both
 from grafenne.cli.models import check_graph_folder, check_model_folder, load_model
 from grafenne.cli.options import (
     DataOptionsOption,
@@ -125,7 +125,6 @@ def update(
         check_graph_folder(write_graph)
     use_threads(threads)
     from grafenne.data.atomic import reserved
-    from grafenne.datasets import dataset_names
 
     with reserved(out, write_graph):  # from before the model is read: no update is lost
         estimator = load_model(model, device)
@@ -136,21 +135,20 @@ def update(
             )
         if not hasattr(estimator, "split_") and not quiet:
             say(f"{model} does not tell its split: all labelled nodes count as new.")
-        graph = load_before(before, change, root=data_root, release=before_release, options=option)
+        graph, delta = load_both(
+            before,
+            change,
+            root=data_root,
+            before_release=before_release,
+            release=release,
+            options=option,
+        )
         strange = _strange_nodes(estimator, graph)
         if strange and not quiet:
             say(
                 f"{strange} of the nodes before the change are unknown to the model; --before is "
                 "the graph that it was trained with."
             )
-        delta = load_change(
-            change,
-            graph,
-            root=data_root,
-            release=release,
-            options=option,
-            named_before=before in dataset_names(),
-        )
         if not quiet:
             say(f"{delta!r}")
         settings = {"new_classes": NEW_CLASSES[new_classes], "seed": seed}

@@ -1,4 +1,4 @@
-"""What a model needs to be updated after it was saved: who trained, and what it remembers.
+"""What a model needs to be updated or judged after it was saved: who trained, what it remembers.
 
 Node ids are kept as text or whole numbers. A model of a graph with other ids is saved without
 this part: it predicts the same, but an update takes all labelled nodes as new.
@@ -16,6 +16,7 @@ from grafenne.continual.lineage import check_lineage, strategy_settings
 from grafenne.data.split import Split
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import ModelFileError
+from grafenne.tasks.edge_parts import EdgeParts
 
 if TYPE_CHECKING:
     from grafenne.continual.strategies import Strategy
@@ -32,13 +33,14 @@ def describe_memory(
 ) -> tuple[dict[str, Any] | None, dict[str, Tensor]]:
     """The content of ``memory.json`` and the tensors that go with it; ``None`` for nothing."""
     split: Any = getattr(estimator, "split_", None)
-    nodes: Vocabulary | None = getattr(estimator, "split_nodes_", None)
-    if not isinstance(split, Split) or nodes is None or not _storable(nodes):
+    edges: EdgeParts | None = getattr(estimator, "edge_parts_", None)
+    nodes = getattr(estimator, "split_nodes_", None) if edges is None else edges.nodes
+    if nodes is None or not _storable(nodes):
         return None, {}
-    memory: dict[str, Any] = {
-        "nodes": len(nodes) if nodes.is_range else list(nodes),
-        **{part: getattr(split, part).tolist() for part in PARTS},
-    }
+    memory: dict[str, Any] = {"nodes": len(nodes) if nodes.is_range else list(nodes)}
+    if edges is not None:
+        return {**memory, "edges": edges.to_dict()}, {}
+    memory |= {part: getattr(split, part).tolist() for part in PARTS}
     past: dict[Any, int] = getattr(estimator, "past_parts_", {})
     if past and _storable(past):
         memory["past"] = [
@@ -78,6 +80,10 @@ def recall_memory(
         nodes = range(nodes)
     elif not isinstance(nodes, list) or not _storable(nodes):
         raise ValueError("the nodes of the split are neither text nor whole numbers")
+    if "edges" in memory:
+        known = Vocabulary(nodes, kind="node")
+        estimator.edge_parts_ = EdgeParts.from_dict(known, memory["edges"])
+        return
     split = Split(*(memory[part] for part in PARTS))
     for part in PARTS:
         positions = getattr(split, part)

@@ -133,16 +133,17 @@ def dblp_task(seed: int = 0, *, root: str | Path | None = None, **options: Any) 
     )
 
 
-def folder_task(folder: str | Path, seed: int = 0) -> ContinualTask:
+def folder_task(folder: str | Path, seed: int = 0, **options: Any) -> ContinualTask:
     """A stream of one's own, from a folder that :meth:`GraphStream.read` reads.
 
     Args:
         folder: The folder.
         seed: Seed of the split.
+        options: How it is read: ``directed``, ``label_kind``, ``duplicates``.
     """
     return ContinualTask(
         str(folder),
-        GraphStream.read(folder),
+        GraphStream.read(folder, **options),
         StreamSplit(seed=seed),
         "A node's part is a hash of its id. The label of a new node is known from the step that "
         "sets it if its part is training (or validation); of a test node never.",
@@ -167,7 +168,7 @@ def make_task(
         steps: Only so many changes.
         new_labels: Share of the new nodes whose label becomes known, a fifth of them for
             validation; the others test.
-        options: Further options of a named dataset.
+        options: Further options of a named dataset, or how a folder is read.
     """
     from grafenne.datasets import dataset_info, dataset_names
 
@@ -193,7 +194,7 @@ def make_task(
             f"{', '.join(sorted({*changing, *CHURNED}))}."
         )
     else:
-        task = folder_task(name, seed)
+        task = folder_task(name, seed, **options)
     if steps is not None and steps < task.stream.num_steps:
         deltas = islice(task.stream.deltas(), steps)
         task = replace(task, stream=GraphStream.from_deltas(task.stream.first, deltas))

@@ -22,6 +22,7 @@ from grafenne.continual.registry import make_strategy
 from grafenne.continual.strategies import Strategy
 from grafenne.data.delta import GraphDelta
 from grafenne.data.feature_graph import FeatureGraph
+from grafenne.data.label_changes import labels_kept
 from grafenne.data.split import Split
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError, ParameterError, unknown_name
@@ -187,7 +188,7 @@ def _resolve(
     if isinstance(change, FeatureGraph):
         if after is not None:
             raise ParameterError("after is for a change given as a delta; this one is a graph.")
-        change = graph.diff(change)
+        change = graph.diff(labels_kept(graph, change))
     if not isinstance(change, GraphDelta):
         raise DataError(f"A GraphDelta or a FeatureGraph is needed, got {type(change).__name__}.")
     return change, graph.apply(change) if after is None else after

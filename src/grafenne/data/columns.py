@@ -59,7 +59,10 @@ class Table:
         except DataError as error:
             if error.row is None:
                 raise
-            raise type(error)(f"In {self.place(error.row)}: {error}", row=error.row) from None
+            place = self.place(error.row)
+            if place in str(error):
+                raise
+            raise type(error)(f"In {place}: {error}", row=error.row) from None
 
 
 @dataclass(frozen=True)

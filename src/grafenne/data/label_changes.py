@@ -16,6 +16,7 @@ from grafenne.errors import DataError, shown
 
 if TYPE_CHECKING:
     from grafenne.data.delta import GraphDelta
+    from grafenne.data.feature_graph import FeatureGraph
 
 
 def apply_labels(labels: Labels | None, delta: GraphDelta, nodes: WideNumbering) -> Labels | None:
@@ -59,6 +60,13 @@ def apply_labels(labels: Labels | None, delta: GraphDelta, nodes: WideNumbering)
         _check_families([classes[code] for code in np.unique(others[others >= 0])], delta)
     values[places] = codes
     return Labels(kind, values[nodes.kept], classes)
+
+
+def labels_kept(before: FeatureGraph, after: FeatureGraph) -> FeatureGraph:
+    """A later snapshot; one that tells no labels at all has those that were there before."""
+    if after.labels is not None or before.labels is None:
+        return after
+    return after.replace(labels=before.labels.take(before.nodes.find(after.nodes)))
 
 
 def diff_labels(

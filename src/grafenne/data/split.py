@@ -58,7 +58,16 @@ class Split:
         test: Iterable[Hashable] = (),
     ) -> Split:
         """From node ids."""
-        return cls(*(graph.nodes.positions(list(ids)) for ids in (train, validation, test)))
+        given = {"train": list(train), "validation": list(validation), "test": list(test)}
+        part_of: dict[Hashable, str] = {}
+        for part, ids in given.items():
+            for node in ids:
+                if node in part_of:
+                    where = f"{part_of[node]} and {part}" if part_of[node] != part else part
+                    twice = "" if part_of[node] != part else " twice"
+                    raise DataError(f"The node {node!r} is in {where}{twice}; a split is disjoint.")
+                part_of[node] = part
+        return cls(*map(graph.nodes.positions, given.values()))
 
     def to_dict(self) -> dict[str, list[int]]:
         """Lists of positions, for a JSON file; ``Split(**d)`` is the way back."""

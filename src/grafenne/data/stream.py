@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
 from os.path import isdir
@@ -10,6 +11,8 @@ from pathlib import Path
 from grafenne.data.delta import GraphDelta
 from grafenne.data.delta_rows import PARTS
 from grafenne.data.feature_graph import FeatureGraph
+from grafenne.data.label_changes import labels_kept
+from grafenne.data.labels import LabelKind
 from grafenne.errors import DataError, ParameterError
 
 
@@ -45,6 +48,7 @@ class GraphStream:
         self.first = first
         self.num_steps = num_steps
         self._next_delta = next_delta
+        self._places: list[Path] = []  # where each step was read from
 
     @classmethod
     def from_deltas(cls, first: FeatureGraph, deltas: Iterable[GraphDelta]) -> GraphStream:
@@ -77,11 +81,14 @@ class GraphStream:
         """Each change with the graph after it; the graph before all of them is ``first``."""
         graph = self.first
         for step in range(self.num_steps):
-            delta = self._next_delta(step, graph)
             try:
+                delta = self._next_delta(step, graph)
                 graph = graph.apply(delta)
             except DataError as error:
-                raise DataError(f"Step {step + 1} of the stream does not fit: {error}") from None
+                where = f" ({self._places[step]})" if self._places else ""
+                raise DataError(
+                    f"Step {step + 1} of the stream{where} does not fit: {error}"
+                ) from None
             yield delta, graph
 
     def deltas(self) -> Iterator[GraphDelta]:
@@ -99,32 +106,55 @@ class GraphStream:
         return f"GraphStream({len(self)} snapshots, first {self.first!r})"
 
     @classmethod
-    def read(cls, path: str | PathLike[str]) -> GraphStream:
-        """From a folder whose entries, sorted by name, are the steps.
+    def read(
+        cls,
+        path: str | PathLike[str],
+        *,
+        directed: bool | None = None,
+        label_kind: LabelKind | None = None,
+        duplicates: str = "error",
+    ) -> GraphStream:
+        """From a folder whose entries, sorted by name, are the steps; 2 goes before 10.
 
         The first entry is a folder with a graph (``000/``). Each of the others is a delta, as
-        ``001.jsonl`` or as a folder of tables, or a folder with the next snapshot as a graph.
+        ``001.jsonl`` or as a folder of tables, or a folder with the next snapshot as a graph. A
+        snapshot without a table of labels leaves them as they were.
+
+        Args:
+            path: The folder.
+            directed: How the graphs are read, as in :meth:`FeatureGraph.read`.
+            label_kind: Likewise.
+            duplicates: Likewise.
         """
         folder = Path(path)
         if not isdir(folder):  # unlike Path.is_dir it takes names that no system has
             raise DataError(f"Cannot read the stream {folder}: it is not a folder.")
-        entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+        seen = (entry for entry in folder.iterdir() if not entry.name.startswith("."))
+        entries = sorted(seen, key=_counted)
         if not entries or not entries[0].is_dir() or is_delta(entries[0]):
             raise DataError(f"The stream {folder} must begin with a folder that holds a graph.")
         parts: list[FeatureGraph | GraphDelta] = []
         for entry in entries:
             if not entry.is_dir() and entry.suffix.lower() != ".jsonl":
                 raise DataError(f"The file {entry} is neither a folder nor a .jsonl file.")
-            parts.append(GraphDelta.read(entry) if is_delta(entry) else FeatureGraph.read(entry))
+            parts.append(
+                GraphDelta.read(entry)
+                if is_delta(entry)
+                else FeatureGraph.read(
+                    entry, directed=directed, label_kind=label_kind, duplicates=duplicates
+                )
+            )
         first = parts[0]
         if not isinstance(first, FeatureGraph):
             raise DataError(f"The stream {folder} must begin with a graph.")
 
         def next_delta(step: int, graph: FeatureGraph) -> GraphDelta:
             part = parts[step + 1]
-            return part if isinstance(part, GraphDelta) else graph.diff(part)
+            return part if isinstance(part, GraphDelta) else graph.diff(labels_kept(graph, part))
 
-        return cls(first, next_delta, len(parts) - 1)
+        stream = cls(first, next_delta, len(parts) - 1)
+        stream._places = entries[1:]
+        return stream
 
     def write(self, path: str | PathLike[str]) -> None:
         """To a folder: the first graph as ``000/``, then the changes as ``001.jsonl``, ….
@@ -138,6 +168,12 @@ class GraphStream:
             self.first.write(beside / "0".zfill(width))
             for step, delta in enumerate(self.deltas(), start=1):
                 delta.write(beside / f"{step:0{width}}.jsonl")
+
+
+def _counted(entry: Path) -> list[tuple[str, int]]:
+    """A key to sort names by in which numbers count as numbers."""
+    pieces = re.split(r"([0-9]+)", entry.name)
+    return [("", int(piece)) if place % 2 else (piece, 0) for place, piece in enumerate(pieces)]
 
 
 def is_delta(entry: Path) -> bool:

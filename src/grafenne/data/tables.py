@@ -302,6 +302,8 @@ def _raise_for_ragged(path: Path, width: int, delimiter: str) -> None:
 
 
 def _unreadable(path: Path, ending: str, error: Exception) -> DataError:
+    if isinstance(error, PermissionError):
+        return DataError(f"Cannot read {path}: {error.strerror or error}.")
     if path.stat().st_size == 0:
         return DataError(f"The file {path} is empty.")
     kind = {".parquet": "a Parquet file"}.get(ending, "a text table")

@@ -20,6 +20,7 @@ from grafenne.estimators.base import GrafenneEstimator, NetworkEstimator
 from grafenne.estimators.checks import check_graph, check_outputs
 from grafenne.estimators.parameters import check_parameters
 from grafenne.ops import RandomBits
+from grafenne.tasks.edge_parts import EdgeParts
 from grafenne.tasks.links import EdgeSplit, link_metrics, split_edges
 from grafenne.training.identity import data_checksum
 from grafenne.training.link_objective import LinkNetwork, LinkObjective
@@ -89,10 +90,14 @@ class LinkPredictor(NetworkEstimator):
             )
         except TrainingError as error:
             if error.history is not None:
-                self.history_, self.network_, self.split_ = error.history, network, split
+                self.history_ = error.history
+                self._keep(network, split)
             raise
-        self.network_, self.split_ = network, split
+        self._keep(network, split)
         return self
+
+    def _keep(self, network: Any, split: EdgeSplit) -> None:
+        self.network_, self.split_, self.edge_parts_ = network, split, EdgeParts.of(split)
 
     def decision_function(self, graph: FeatureGraph, pairs: NodePairs) -> NDArray[np.float64]:
         """Log-odds that each pair of node ids is an edge, given the edges of ``graph``."""
@@ -142,6 +147,12 @@ class LinkPredictor(NetworkEstimator):
 
     def _scores(self, graph: FeatureGraph, positions: NDArray[np.int64]) -> NDArray[np.float64]:
         self._check_fitted()
+        if graph.directed != self.directed_:
+            kinds = {True: "directed", False: "undirected"}
+            raise DataError(
+                f"The model learnt {kinds[self.directed_]} links, but this graph is "
+                f"{kinds[graph.directed]}."
+            )
         network: LinkNetwork = self.network_.eval()
         with torch.no_grad():
             scores = network(self._prepare(graph), torch.from_numpy(positions))
@@ -164,6 +175,8 @@ class GrafenneLinkPredictor(LinkPredictor, GrafenneEstimator):
         network_: The trained network.
         history_: What happened in training.
         split_: The edges trained and validated on.
+        edge_parts_: The same by the ids of their ends, which a saved model keeps;
+            ``edge_parts_.split(graph)`` divides a graph as it was divided for training.
     """
 
     dropout: float = 0.0

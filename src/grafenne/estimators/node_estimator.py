@@ -237,7 +237,8 @@ class GrafenneNodeEstimator(NodeEstimator, GrafenneEstimator):
 
         Args:
             graph: The graph before the change.
-            change: What changed, or the graph after the change.
+            change: What changed, or the graph after the change; one without any labels leaves
+                them as they were.
             strategy: A name from :data:`grafenne.continual.STRATEGIES`, or a strategy. A name
                 that was used in the last update goes on with what that one remembered.
             after: ``graph.apply(change)``, if it is at hand.

@@ -26,6 +26,7 @@ from grafenne.estimators.regressor import GrafenneRegressor
 from grafenne.impute.base import Imputer
 from grafenne.impute.links import fill_split
 from grafenne.impute.registry import IMPUTERS, make_imputer
+from grafenne.tasks.edge_parts import EdgeParts
 from grafenne.tasks.links import EdgeSplit, split_edges
 
 
@@ -308,6 +309,12 @@ class ImputedLinkPredictor(ImputedEstimator):
         filled = replace(split, graph=self._fill(split.graph))
         metrics: dict[str, float | int] = fitted.evaluate(filled, part)
         return metrics
+
+    @property
+    def edge_parts_(self) -> EdgeParts:
+        """The edges trained and validated on, by the ids of their ends."""
+        parts: EdgeParts = self._fitted.edge_parts_
+        return parts
 
     def score(self, split: EdgeSplit) -> float:
         """AUC on the test edges of a split and their negatives."""

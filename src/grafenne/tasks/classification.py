@@ -54,7 +54,10 @@ class NodeClassification:
         if graph.labels is None:
             raise DataError("The graph has no labels.")
         if graph.labels.kind != "class":
-            raise DataError("The labels of the graph are numbers; use a regressor for them.")
+            raise DataError(
+                "The labels of the graph are numbers; use a regressor for them, or read them as "
+                "names with label_kind='class' (on the command line --option label_kind=class)."
+            )
         place = {name: position for position, name in enumerate(self.classes)}
         code = np.array([place.get(name, -1) for name in graph.labels.classes] + [-1])
         return torch.from_numpy(code[graph.labels.values])

@@ -7,6 +7,7 @@ from every edge of the whole graph.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,7 +124,7 @@ def sample_negatives(graph: FeatureGraph, count: int, generator: np.random.Gener
         generator: Source of randomness.
     """
     size, possible = graph.num_nodes, count_negatives(graph)
-    taken = _keys(edge_pairs(graph), size, graph.directed)
+    taken = pair_keys(edge_pairs(graph), size, graph.directed)
     if count > possible:
         raise DataError(
             f"{count} pairs without an edge are needed, but the graph has only {possible}."
@@ -133,13 +134,13 @@ def sample_negatives(graph: FeatureGraph, count: int, generator: np.random.Gener
         every = np.stack((rows, columns), axis=1)
         if graph.directed:
             every = np.concatenate((every, every[:, ::-1]))
-        free = every[~np.isin(_keys(every, size, graph.directed), taken)]
+        free = every[~np.isin(pair_keys(every, size, graph.directed), taken)]
         return free[generator.permutation(len(free))[:count]]
     found = np.empty((0, 2), dtype=np.int64)
     while len(found) < count:
         drawn = generator.integers(size, size=(2 * (count - len(found)) + 16, 2))
         drawn = np.concatenate((found, drawn[drawn[:, 0] != drawn[:, 1]]))
-        keys = _keys(drawn, size, graph.directed)
+        keys = pair_keys(drawn, size, graph.directed)
         _, first = np.unique(keys, return_index=True)
         fresh = np.sort(first)
         found = drawn[fresh[~np.isin(keys[fresh], taken)]]
@@ -152,7 +153,14 @@ def count_negatives(graph: FeatureGraph) -> int:
     return pairs - int((graph.edges.sources != graph.edges.targets).sum())
 
 
-def _keys(pairs: Pairs, size: int, directed: bool) -> NDArray[np.int64]:
+def pair_keys(pairs: Pairs, size: int, directed: bool) -> NDArray[np.int64]:
+    """A number for each pair of positions, in undirected graphs the same either way round.
+
+    Args:
+        pairs: The pairs, ``[n, 2]``.
+        size: Number of nodes.
+        directed: Whether the order of a pair counts.
+    """
     if not directed:
         pairs = np.sort(pairs, axis=1)
     return pairs[:, 0] * size + pairs[:, 1]
@@ -170,7 +178,7 @@ def link_metrics(
     Args:
         positives: Scores of edges.
         negatives: Scores of pairs without an edge.
-        hits: The values of k; those larger than the number of negatives count as reached.
+        hits: The values of k; where there are fewer negatives the result is NaN.
     """
     from sklearn.metrics import average_precision_score, roc_auc_score
 
@@ -185,6 +193,6 @@ def link_metrics(
         "edges": len(positives),
     }
     for k in hits:
-        above = positives > best[k - 1] if k <= len(best) else np.ones(len(positives), dtype=bool)
-        result[f"hits@{k}"] = float(above.mean())
+        known = k <= len(best)
+        result[f"hits@{k}"] = float((positives > best[k - 1]).mean()) if known else math.nan
     return result
