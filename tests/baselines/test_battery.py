@@ -121,9 +121,7 @@ def test_a_saved_model_predicts_the_same_bits(name: str, task: str, tmp_path: Pa
         k: v for k, v in theirs.items() if k not in nested
     }
     files = {path.name for path in (tmp_path / "model").iterdir()}
-    # What an update has to know, which nodes train among them; links are not updated.
-    memory = set() if task == "links" else {"memory.json"}
-    assert files == {"model.json", "model.safetensors"} | memory
+    assert files == {"model.json", "model.safetensors", "memory.json"}
     with pytest.raises(ModelFileError, match="not a Grafenne"):
         GrafenneClassifier.load(tmp_path / "model")
     with pytest.raises(ParameterError, match="width"):

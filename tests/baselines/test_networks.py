@@ -16,6 +16,7 @@ from grafenne.baselines.graph_network import KINDS, GraphNetwork
 from grafenne.baselines.pagnn import partial_aggregation
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import UnknownNameError
+from grafenne.impute import gathering
 from grafenne.nn import LearnedFeatures
 from grafenne.training.node_objective import NodeNetwork
 from tests import reference
@@ -131,7 +132,11 @@ def test_the_mixture_starts_from_clusters_of_the_observed_cells() -> None:
 
 @pytest.mark.parametrize("variant", ["mean", "rescaled"])
 @pytest.mark.parametrize("seed", range(3))
-def test_partial_aggregation_is_the_loop(variant: str, seed: int) -> None:
+@pytest.mark.parametrize("dense", [0.0, 2.0], ids=["by columns", "by rows"])
+def test_partial_aggregation_is_the_loop(
+    variant: str, seed: int, dense: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gathering, "DENSE", dense)
     graph = partly_observed(seed)
     values, observed, _ = tables(graph)
     share = loops.normalised_adjacency(to_allotropic(graph)).numpy()

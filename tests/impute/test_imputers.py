@@ -13,7 +13,7 @@ from torch_geometric.transforms import FeaturePropagation as PygPropagation
 
 from grafenne import FeatureGraph, drop_features
 from grafenne.errors import DataError, ParameterError, UnknownNameError
-from grafenne.impute import IMPUTERS, make_imputer
+from grafenne.impute import IMPUTERS, gathering, make_imputer
 from grafenne.impute import base as blocks
 from tests.impute.graphs import chain, neighbourhood_mean, partly_observed, pcfi, tables
 from tests.small_graphs import DEGENERATE, permuted, random_graph
@@ -31,6 +31,7 @@ def block_cells(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     """Once with all columns in one block, once with two columns (or rows) at a time."""
     import grafenne.impute.pcfi as pcfi_module
 
+    monkeypatch.setattr(gathering, "DENSE", 0.0)
     monkeypatch.setattr(blocks, "BLOCK_CELLS", request.param)
     monkeypatch.setattr(pcfi_module, "BLOCK_CELLS", request.param)
     return int(request.param)
@@ -51,6 +52,30 @@ def test_neighbourhood_mean_is_the_loop(seed: int, block_cells: int) -> None:
     np.testing.assert_allclose(
         filled(graph, "neighbourhood-mean"), neighbourhood_mean(graph), atol=1e-6
     )
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("products", [10_000_000, 5])
+def test_neighbourhood_mean_by_rows_is_the_loop(
+    seed: int, products: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gathering, "DENSE", 2.0)
+    monkeypatch.setattr(gathering, "PRODUCTS", products)
+    graph = partly_observed(seed)
+    np.testing.assert_allclose(
+        filled(graph, "neighbourhood-mean"), neighbourhood_mean(graph), atol=1e-6
+    )
+
+
+def test_values_that_cancel_are_a_mean_of_zero() -> None:
+    graph = FeatureGraph.from_arrays(
+        4, 2, ([0, 2, 3, 3], [0, 0, 0, 1], [2.0, -2.0, 3.0, 1.0]), ([0, 1, 1], [1, 2, 3])
+    )
+    # The first feature of the node in the middle: (2 - 2 + 3) / 3.
+    for dense in (0.0, 2.0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(gathering, "DENSE", dense)
+            assert filled(graph, "neighbourhood-mean")[1].tolist() == [1.0, 1.0]
 
 
 @pytest.mark.parametrize("seed", range(4))

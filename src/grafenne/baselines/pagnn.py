@@ -8,14 +8,9 @@ from scipy import sparse
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.values import FeatureValues
 from grafenne.errors import unknown_name
-from grafenne.impute.base import (
-    Neighbours,
-    check_sizes,
-    column_blocks,
-    live_columns,
-    neighbour_matrix,
-)
+from grafenne.impute.base import check_sizes, neighbour_matrix
 from grafenne.impute.feature_propagation import symmetric_normalised
+from grafenne.impute.gathering import gather
 
 VARIANTS = ("mean", "rescaled")
 
@@ -34,8 +29,8 @@ def partial_aggregation(
 
     The first is the mean over the observed neighbours; the second keeps the size that a sum over
     all neighbours would have had, so with nothing missing it is the aggregation of a GCN. A cell
-    that nobody around has stays absent. The result has no trained part and is computed once, a
-    few columns at a time; it holds only the cells that are not zero.
+    that nobody around has stays absent. The result has no trained part and is computed once; it
+    holds only the cells that are not zero.
 
     Args:
         graph: The graph; its stored triples are the observed cells.
@@ -49,16 +44,15 @@ def partial_aggregation(
     loops = sparse.csr_array(sparse.eye_array(graph.num_nodes, format="csr"))
     matrix = sparse.csr_array(matrix + loops)
     matrix.sort_indices()
-    share = Neighbours(symmetric_normalised(matrix))
-    whole = share @ np.ones((graph.num_nodes, 1), dtype=np.float32)
-    parts = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))]
-    for columns, cells, observed in column_blocks(graph.values, live_columns(graph.values)):
-        seen = share @ observed.astype(np.float32)
-        gathered = np.divide(share @ cells, seen, out=np.zeros_like(cells), where=seen != 0)
+    share = symmetric_normalised(matrix)
+    whole = share @ np.ones(graph.num_nodes)
+    parts = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))]
+    for found in gather(share, graph.values):
+        cells = found.totals / found.weights
         if variant == "rescaled":
-            gathered *= whole
-        node, place = np.nonzero(gathered)
-        parts.append((node, columns[place], gathered[node, place]))
+            cells *= whole[found.nodes]
+        there = cells != 0
+        parts.append((found.nodes[there], found.features[there], cells[there]))
     node, feature, value = (np.concatenate(part) for part in zip(*parts, strict=True))
     return graph.replace(
         values=FeatureValues.build(

@@ -95,7 +95,7 @@ class BlockImputer(Imputer):
         for columns, cells in self._filled_blocks(graph, edges):
             filled.add(columns, cells)
         self.dropped_share_ = filled.dropped_share
-        return self._join(graph, filled)
+        return self._join(graph, *filled.triples())
 
     def _filled_blocks(
         self, graph: FeatureGraph, edges: FeatureGraph
@@ -103,11 +103,17 @@ class BlockImputer(Imputer):
         """Positions of columns, and their filled cells with zeros where cells are observed."""
         raise TypeError(f"{type(self).__name__} must define _filled_blocks")
 
-    def _join(self, graph: FeatureGraph, filled: LargestCells) -> FeatureGraph:
+    def _join(
+        self,
+        graph: FeatureGraph,
+        node: NDArray[np.int64],
+        feature: NDArray[np.int64],
+        value: NDArray[np.floating],
+    ) -> FeatureGraph:
+        """The graph with cells that were filled in beside those that are observed."""
         values = graph.values
         if not self.observed_zeros:
             values = values.take(values.data != 0)
-        node, feature, value = filled.triples()
         # Observed and filled cells are disjoint, so nothing can occur twice.
         return graph.replace(
             values=FeatureValues.build(

@@ -8,6 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def rank_in_rows(
+    rows: NDArray[np.int64], values: NDArray[np.floating], num_rows: int
+) -> NDArray[np.int64]:
+    """For each cell how many cells of its row are larger in size; equal ones are in given order.
+
+    Args:
+        rows: Row of each cell.
+        values: Value of each cell.
+        num_rows: Number of rows.
+    """
+    order = np.lexsort((-np.abs(values), rows))
+    counts = np.bincount(rows, minlength=num_rows)
+    first = np.repeat(np.cumsum(counts) - counts, counts)
+    ranks = np.empty(len(rows), dtype=np.int64)
+    ranks[order] = np.arange(len(rows)) - first
+    return ranks
+
+
 class LargestCells:
     """Keeps the cells of each node that are largest in size.
 

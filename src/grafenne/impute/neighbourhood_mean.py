@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grafenne.data.feature_graph import FeatureGraph
-from grafenne.impute.base import (
-    Block,
-    BlockImputer,
-    Neighbours,
-    column_blocks,
-    live_columns,
-    neighbour_matrix,
-)
+from grafenne.impute.base import BlockImputer, check_sizes, neighbour_matrix
+from grafenne.impute.gathering import gather
+from grafenne.impute.largest import rank_in_rows
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,13 +30,27 @@ class NeighbourhoodMean(BlockImputer):
 
     name: ClassVar[str] = "neighbourhood-mean"
 
-    def _filled_blocks(
-        self, graph: FeatureGraph, edges: FeatureGraph
-    ) -> Iterator[tuple[NDArray[np.int64], Block]]:
-        neighbours = Neighbours(neighbour_matrix(edges, weighted=False))
-        columns = live_columns(graph.values)
-        for chosen, cells, observed in column_blocks(graph.values, columns):
-            count = neighbours @ observed.astype(np.float32)
-            mean: Block = (neighbours @ cells) / np.maximum(count, np.float32(1))
-            mean[observed] = 0
-            yield chosen, mean
+    def _transform(self, graph: FeatureGraph, edges: FeatureGraph) -> FeatureGraph:
+        check_sizes(graph)
+        # A key for each cell, rising in the order in which observed cells are stored.
+        size = graph.num_features
+        observed = graph.values.rows.astype(np.int64) * size + graph.values.indices
+        parts = [_NOTHING]
+        for found in gather(neighbour_matrix(edges, weighted=False), graph.values):
+            mean = found.totals / found.weights
+            keys = found.nodes * size + found.features
+            places = np.searchsorted(observed, keys)
+            known = np.append(observed, -1)[places] == keys
+            filled = ~known & (mean != 0)
+            parts.append((found.nodes[filled], found.features[filled], mean[filled]))
+        nodes, features, means = (np.concatenate(part) for part in zip(*parts, strict=True))
+        self.dropped_share_ = 0.0
+        if self.keep is not None:
+            kept = rank_in_rows(nodes, means, graph.num_nodes) < self.keep
+            if len(means):
+                self.dropped_share_ = float(np.square(means[~kept]).sum() / np.square(means).sum())
+            nodes, features, means = nodes[kept], features[kept], means[kept]
+        return self._join(graph, nodes, features, means)
+
+
+_NOTHING = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))
