@@ -319,8 +319,8 @@ def test_what_is_missing_is_named(
     out = ("--out", tmp_path / "m")
     assert "--before" in run("update", model, later, *out).err
     assert "gone.jsonl" in run("update", model, "gone.jsonl", "--before", tables, *out).err
-    (tmp_path / "changes.csv").write_text("a\n")
-    assert ".jsonl" in run("update", model, tmp_path / "changes.csv", "--before", tables, *out).err
+    (tmp_path / "changes.txt").write_text("a\n")
+    assert ".jsonl" in run("update", model, tmp_path / "changes.txt", "--before", tables, *out).err
     ran = run("update", link_model, later, "--before", tables, *out)
     assert "GrafenneLinkPredictor, which cannot be updated" in ran.err
     ran = run("update", model, later, "--before", tables, *out, "--write-graph", tables)

@@ -61,6 +61,7 @@ def load_both(
 def _holds_delta(change: str) -> bool:
     """Whether what a user gave is a change, and not the graph after it."""
     from grafenne.data.stream import is_delta
+    from grafenne.data.tables import ending_of
     from grafenne.datasets import dataset_names
 
     path = Path(change)
@@ -68,6 +69,8 @@ def _holds_delta(change: str) -> bool:
         raise DataError(f"There is no file {change}.")
     if change in dataset_names() or not path.exists() or not is_delta(path):
         return False
+    if path.is_file() and ending_of(path) is not None:
+        return False  # a table with a row per node
     if path.is_file() and path.suffix.lower() != ".jsonl":
         raise DataError(f"{change} is no change: events are in a .jsonl file, tables in a folder.")
     if path.is_dir() and not any(path.iterdir()):

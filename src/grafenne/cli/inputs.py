@@ -27,6 +27,16 @@ PARTS = {
 TABLE_OPTIONS = {"directed": False, "duplicates": "error", "label_kind": ""}
 """How a folder of tables may be read, as :meth:`FeatureGraph.read` has it."""
 
+WIDE_KINDS = ("number", "category", "text", "ignore")
+WIDE_OPTIONS = {
+    "node": "",
+    "label": "",
+    "edges": "",
+    **dict.fromkeys(WIDE_KINDS, ()),
+    **TABLE_OPTIONS,
+}
+"""How a file with a row per node may be read, as :meth:`FeatureGraph.from_wide` has it."""
+
 
 def load_graph(
     data: str,
@@ -35,16 +45,15 @@ def load_graph(
     release: str | None = None,
     options: Iterable[str] | None = None,
 ) -> FeatureGraph:
-    """A graph by the name of a dataset or from a folder of tables or mapped arrays.
+    """A graph by name, from a folder of tables or mapped arrays, or from a table of nodes.
 
     A registered name goes before a folder of the same name; write ``./cora`` for the folder.
 
     Args:
-        data: The name or the folder.
+        data: The name, the folder or the file.
         root: Where the files of named datasets are.
         release: The dataset's option ``release``.
-        options: ``name=value`` texts for the dataset's other options, or for how to read the
-            tables of a folder.
+        options: ``name=value`` texts for the dataset's other options, or for how to read tables.
     """
     from grafenne import FeatureGraph
     from grafenne.data.mapped import open_mapped
@@ -57,8 +66,11 @@ def load_graph(
         pairs = [*([] if release is None else [f"release={release}"]), *given]
         return load(data, root=root, **parse_pairs(pairs, known, what))
     if release is not None:
-        raise ParameterError(f"Only named datasets have releases, but {data!r} is a folder.")
+        raise ParameterError(f"Only named datasets have releases, and {data!r} is none.")
     how: dict[str, Any] = parse_pairs(given, known, what)
+    if known is WIDE_OPTIONS:
+        kinds = {name: kind for kind in WIDE_KINDS for name in how.pop(kind, ())}
+        return FeatureGraph.from_wide(data, how.pop("edges", None), columns=kinds, **how)
     if is_mapped(Path(data)):
         # Of the processes that torchrun starts on a machine one reads the files for all.
         return open_mapped(data, verify=os.environ.get("LOCAL_RANK", "0") == "0")
@@ -68,12 +80,15 @@ def load_graph(
 def graph_options(data: str) -> tuple[dict[str, Any], str]:
     """The options that a graph may be read with and their defaults, and what to call it."""
     from grafenne.data.mapped_notes import is_mapped
+    from grafenne.data.tables import ending_of
     from grafenne.datasets import dataset_info, dataset_names
 
     if data in dataset_names():
         parameters = inspect.signature(dataset_info(data).loader).parameters
         defaults = {name: about.default for name, about in parameters.items() if name != "root"}
         return defaults, f"the dataset {data!r}"
+    if Path(data).is_file() and ending_of(Path(data)) is not None:
+        return WIDE_OPTIONS, f"the table {data!r}"
     _check_is_folder(data, dataset_names())
     if is_mapped(Path(data)):
         return {}, f"the mapped folder {data!r}"
@@ -85,7 +100,10 @@ def _check_is_folder(data: str, names: list[str]) -> None:
     if path.is_dir():
         return
     if path.exists():
-        raise DataError(f"{data} is a file; name a dataset or a folder of tables.")
+        raise DataError(
+            f"{data} is a file, but no table; name a dataset, a folder of tables, or a table with "
+            "a row per node."
+        )
     if os.sep in data or (os.altsep and os.altsep in data):
         raise DataError(f"There is no folder {data}.")
     hint = did_you_mean(data, names) or " 'grafenne datasets' lists the datasets."

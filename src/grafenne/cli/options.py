@@ -24,7 +24,8 @@ DataArgument = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="The name of a dataset (see 'grafenne datasets') or a folder of tables.",
+        help="The name of a dataset (see 'grafenne datasets'), a folder of tables, or a table "
+        "with a row per node.",
         autocompletion=complete_dataset,
     ),
 ]
@@ -57,8 +58,9 @@ DataOptionsOption = Annotated[
         "--option",
         metavar="NAME=VALUE",
         help="Any option of the dataset, such as num_nodes=500 for synthetic; of a folder of "
-        "tables: directed=true, duplicates=first, last or sum, label_kind=class or number. May "
-        "be repeated.",
+        "tables: directed=true, duplicates=first, last or sum, label_kind=class or number; of a "
+        "table with a row per node also node=COLUMN, label=COLUMN, edges=FILE, and text, category, "
+        "number or ignore=COLUMN,… for what columns are. May be repeated.",
         rich_help_panel="Data",
     ),
 ]

@@ -100,7 +100,7 @@ class Conversions:
     @classmethod
     def from_wide(
         cls,
-        frame: pd.DataFrame,
+        frame: TableLike,
         edges: TableLike | None = None,
         labels: LabelsLike | None = None,
         *,
@@ -117,10 +117,11 @@ class Conversions:
         name; categories, text and truth values become features ``column=value`` with value 1.
 
         Args:
-            frame: The frame.
+            frame: The frame, or the path of a CSV, TSV or Parquet file. In a text file a column
+                holds numbers if all of its cells are numbers; codes with leading zeros are text.
             edges: ``source, target`` and optionally ``weight``.
             labels: As in :meth:`from_frames`, unless ``label`` is given.
-            node: Column with the ids; the index by default.
+            node: Column with the ids; by default the index, of a file the column ``node``.
             label: Column with the labels.
             columns: What a column is, where the rule above is not what is meant: ``number``,
                 ``category``, ``text`` (every distinct word of it, in lower case, becomes a

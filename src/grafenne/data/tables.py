@@ -60,14 +60,7 @@ def read_table(
         A table whose ``frame`` holds the columns, and which knows where each row is.
     """
     path = Path(path)
-    ending = ending_of(path)
-    if ending is None:
-        raise DataError(
-            f"Cannot read {path}: the name of a table ends in one of {', '.join(ENDINGS)}."
-        )
-    if not os.path.isfile(path):  # unlike Path.is_file it takes names that no system has
-        what = "is a folder" if os.path.isdir(path) else "does not exist"
-        raise DataError(f"Cannot read {path}: it {what}.")
+    ending = _readable_ending(path)
     wanted = (*required, *optional)
     try:
         if ending == ".parquet":
@@ -90,6 +83,33 @@ def read_table(
         # pyarrow's own errors are ValueErrors or OSErrors; a header may claim any size.
         raise _unreadable(path, ending, error) from None
     return Table(frame, path.name, path, tuple(columns))
+
+
+def column_names(path: Path) -> list[str]:
+    """The columns of a table in a file."""
+    ending = _readable_ending(path)
+    try:
+        if ending == ".parquet":
+            return _parquet_columns(path)
+        columns = _header(path, TEXT_ENDINGS[ending])
+        _check_delimiter(columns, (), path, TEXT_ENDINGS[ending])
+        return columns
+    except DataError:
+        raise
+    except (OSError, EOFError, ValueError, MemoryError, zlib.error, csv.Error) as error:
+        raise _unreadable(path, ending, error) from None
+
+
+def _readable_ending(path: Path) -> str:
+    ending = ending_of(path)
+    if ending is None:
+        raise DataError(
+            f"Cannot read {path}: the name of a table ends in one of {', '.join(ENDINGS)}."
+        )
+    if not os.path.isfile(path):  # unlike Path.is_file it takes names that no system has
+        what = "is a folder" if os.path.isdir(path) else "does not exist"
+        raise DataError(f"Cannot read {path}: it {what}.")
+    return ending
 
 
 def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:

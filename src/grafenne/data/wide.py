@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.frames import as_table
 from grafenne.data.values import FeatureValues
 from grafenne.data.vocabulary import Vocabulary
+from grafenne.data.wide_files import read_wide
 from grafenne.errors import DataError, ParameterError, unknown_name
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ Part = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any], list[str]]
 
 
 def graph_from_wide(
-    frame: pd.DataFrame,
+    frame: pd.DataFrame | str | os.PathLike[str],
     edges: Any,
     labels: Any,
     *,
@@ -43,11 +45,18 @@ def graph_from_wide(
     """What :meth:`FeatureGraph.from_wide` does."""
     import pandas as pd
 
+    if isinstance(frame, str | os.PathLike):
+        table, node = read_wide(frame, node, label, columns, label_kind)
+        frame = table.frame
+    else:
+        table = Table(frame, "wide")
     _check_arguments(frame, labels, node, label, columns)
     ids = frame.index if node is None else frame[node]
-    tables = {"nodes": as_table(pd.DataFrame({"node": ids.to_numpy()}), "nodes")}
+    path = table.path  # where rows are
+    tables = {"nodes": Table(pd.DataFrame({"node": ids.to_numpy()}), "nodes", path)}
     if label is not None:
-        labels = pd.DataFrame({"node": ids.to_numpy(), "label": frame[label].array})
+        both = pd.DataFrame({"node": ids.to_numpy(), "label": frame[label].array})
+        tables["labels"] = Table(both, "labels", path)
     for name, part in (("labels", labels), ("edges", edges)):
         if part is not None:
             tables[name] = as_table(part, name, label_kind)
@@ -56,7 +65,6 @@ def graph_from_wide(
     )
 
     used = [column for column in frame.columns if column not in (node, label)]
-    table = Table(frame, "wide")
     parts = [
         _part(table, column, columns.get(column))
         for column in used
