@@ -147,6 +147,10 @@ def test_data_that_shares_no_feature_with_the_model_is_told(
     assert "none of the features" not in ran.out
 
 
+def test_suggestions_are_for_links(run: Run, model: Path, tables: Path) -> None:
+    assert "--top is for models of links" in run("predict", model, tables, "--top", 1).err
+
+
 def test_evaluate_needs_labels(run: Run, model: Path, newer_tables: Path) -> None:
     ran = run("evaluate", model, newer_tables)
     assert ran.code == 2
@@ -201,6 +205,16 @@ def test_links_are_predicted_for_pairs(
     assert ran.code == 2
     assert "nobody" in ran.err
     assert "line 3" in ran.err
+
+
+def test_the_most_likely_links_are_suggested(run: Run, link_model: Path, tables: Path) -> None:
+    ran = run("predict", link_model, tables, "--top", 2, "--nodes", "i3,i1", "--json")
+    expected = GrafenneLinkPredictor.load(link_model).suggest(
+        FeatureGraph.read(tables), ["i3", "i1"], top=2
+    )
+    assert ran.json["predictions"] == expected.to_dict("records")
+    assert run("predict", link_model, tables, "--top", 1).out.count("\n") == 61
+    assert "--top N" in run("predict", link_model, tables).err
 
 
 def test_links_are_evaluated_on_edges_and_not_explained(

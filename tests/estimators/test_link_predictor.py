@@ -9,6 +9,7 @@ import pytest
 
 from grafenne import FeatureGraph, GrafenneLinkPredictor, split_edges
 from grafenne.errors import DataError, ParameterError, UnknownNameError
+from grafenne.estimators import suggestions
 from tests.estimators.cases import graph_for, make
 
 
@@ -94,3 +95,37 @@ def test_wrong_questions_are_told() -> None:
         make("links").fit(graph, split_edges(graph, 0, (0.5, 0.0, 0.5)))
     with pytest.raises(DataError, match="no validation edges"):
         make("links", validation_share=0.0).fit(graph)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_suggestions_are_the_best_pairs_that_are_not_there(
+    directed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = communities(30, directed)
+    model = GrafenneLinkPredictor(width=8, epochs=10).fit(graph)
+    monkeypatch.setattr(suggestions, "BLOCK_SCORES", 70)  # two nodes at a time
+    asked = [3, 0, 7, 12, 29]
+    found = model.suggest(graph, asked, top=4)
+    assert list(found.columns) == ["source", "target", "probability"]
+    assert list(dict.fromkeys(found["source"])) == asked
+    for node in asked:
+        joined = set(graph.neighbors(node, "out" if directed else "both"))
+        others = [other for other in graph.nodes if other != node and other not in joined]
+        scores = model.predict_proba(graph, [(node, other) for other in others])
+        best = np.argsort(-scores)[:4]
+        rows = found[found["source"] == node]
+        assert list(rows["target"]) == [others[place] for place in best]
+        np.testing.assert_allclose(rows["probability"], scores[best], rtol=1e-5)
+    everybody = model.suggest(graph, top=1)
+    assert list(everybody["source"]) == list(graph.nodes)
+    with pytest.raises(ParameterError, match="top"):
+        model.suggest(graph, top=0)
+    with pytest.raises(UnknownNameError, match="99"):
+        model.suggest(graph, [99])
+
+
+def test_a_node_that_is_joined_to_all_gets_no_suggestion() -> None:
+    graph = FeatureGraph.from_arrays(4, 1, ([0], [0], [1.0]), ([0, 0, 0, 1], [1, 2, 3, 2]))
+    model = GrafenneLinkPredictor(width=4, epochs=1, validation_share=0.5).fit(graph)
+    found = model.suggest(graph, [0, 1])
+    assert found[["source", "target"]].to_numpy().tolist() == [[1, 3]]

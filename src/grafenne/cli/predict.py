@@ -48,6 +48,15 @@ def predict(
             metavar="FILE", help="For a model of links: a table with the columns source, target."
         ),
     ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="For a model of links: instead of --pairs, the N most likely new links of every "
+            "node, or of --nodes.",
+        ),
+    ] = None,
     all_classes: Annotated[
         bool, typer.Option("--all-classes", help="Add a column probability=CLASS per class.")
     ] = False,
@@ -68,7 +77,7 @@ def predict(
     estimator = load_model(model, device)
     graph = load_graph(data, root=data_root, release=release, options=option)
     warn_of_strange_data(estimator, graph, data)
-    frame = _predictions(estimator, graph, nodes, pairs, all_classes)
+    frame = _predictions(estimator, graph, nodes, pairs, top, all_classes)
     summary: dict[str, Any] = {"model": str(model), "dataset": data, "rows": len(frame)}
     if out is not None:
         from grafenne.data.tables import write_table
@@ -86,6 +95,7 @@ def _predictions(
     graph: FeatureGraph,
     nodes: list[str] | None,
     pairs: Path | None,
+    top: int | None,
     all_classes: bool,
 ) -> pd.DataFrame:
     import pandas as pd
@@ -94,8 +104,14 @@ def _predictions(
 
     task = estimator.task_name
     if task == "links":
-        if pairs is None or nodes:
-            raise ParameterError("A model of links needs --pairs FILE (and no --nodes).")
+        if (pairs is None) == (top is None) or (pairs is not None and nodes):
+            raise ParameterError(
+                "A model of links needs --pairs FILE, or --top N with or without --nodes."
+            )
+        if pairs is None:
+            chosen = None if not nodes else read_nodes(graph, nodes)
+            links: pd.DataFrame = estimator.suggest(graph, chosen, top=top)
+            return links
         asked = read_pairs(graph, pairs)
         frame: pd.DataFrame = pd.DataFrame(
             {
@@ -105,8 +121,9 @@ def _predictions(
             }
         )
         return frame
-    if pairs is not None:
-        raise ParameterError(f"--pairs is for models of links; this one is for {task}.")
+    for name, given in (("--pairs", pairs), ("--top", top)):
+        if given is not None:
+            raise ParameterError(f"{name} is for models of links; this one is for {task}.")
     chosen = None if not nodes else read_nodes(graph, nodes)
     names = names_column(graph.nodes if chosen is None else chosen)
     if task == "regression":

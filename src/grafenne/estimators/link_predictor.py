@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sized
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -19,11 +19,15 @@ from grafenne.errors import DataError, ParameterError, TrainingError, unknown_na
 from grafenne.estimators.base import GrafenneEstimator, NetworkEstimator
 from grafenne.estimators.checks import check_graph, check_outputs
 from grafenne.estimators.parameters import check_parameters
+from grafenne.estimators.suggestions import link_frame, most_likely
 from grafenne.ops import RandomBits
 from grafenne.tasks.edge_parts import EdgeParts
 from grafenne.tasks.links import EdgeSplit, link_metrics, split_edges
 from grafenne.training.identity import data_checksum
 from grafenne.training.link_objective import LinkNetwork, LinkObjective
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NodePairs = Iterable[tuple[Hashable, Hashable]]
 
@@ -119,6 +123,31 @@ class LinkPredictor(NetworkEstimator):
         """Whether each pair is more likely an edge than not."""
         return self.decision_function(graph, pairs) > 0
 
+    def suggest(
+        self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None, *, top: int = 10
+    ) -> pd.DataFrame:
+        """The most likely links that are not there: ``source, target, probability``.
+
+        >>> model.suggest(graph, ["ann"], top=3)
+
+        Args:
+            graph: The graph; a pair that it joins already is not suggested.
+            nodes: For which nodes, with direction as sources; all by default.
+            top: How many for each node, the most likely first.
+        """
+        self._check_fitted()
+        check_graph(graph)
+        self._check_direction(graph)
+        if top < 1:
+            raise ParameterError(f"top must be at least 1, got {top}.")
+        asked = self._positions(graph, nodes).numpy()
+        network: LinkNetwork = self.network_.eval()
+        with torch.no_grad():
+            states = network.encoder(self._prepare(graph)).nodes
+            check_outputs(states.cpu(), graph, torch.arange(graph.num_nodes))
+            sources, targets, odds = most_likely(network, states, graph, asked, top)
+        return link_frame(graph, sources, targets, expit(odds))
+
     def score(self, split: EdgeSplit) -> float:
         """AUC on the test edges of a split and their negatives."""
         return float(self.evaluate(split)["auc"])
@@ -145,14 +174,17 @@ class LinkPredictor(NetworkEstimator):
     def _task_from_dict(self, about: dict[str, Any]) -> None:
         self.directed_ = bool(about["directed"])
 
-    def _scores(self, graph: FeatureGraph, positions: NDArray[np.int64]) -> NDArray[np.float64]:
-        self._check_fitted()
+    def _check_direction(self, graph: FeatureGraph) -> None:
         if graph.directed != self.directed_:
             kinds = {True: "directed", False: "undirected"}
             raise DataError(
                 f"The model learnt {kinds[self.directed_]} links, but this graph is "
                 f"{kinds[graph.directed]}."
             )
+
+    def _scores(self, graph: FeatureGraph, positions: NDArray[np.int64]) -> NDArray[np.float64]:
+        self._check_fitted()
+        self._check_direction(graph)
         network: LinkNetwork = self.network_.eval()
         with torch.no_grad():
             scores = network(self._prepare(graph), torch.from_numpy(positions))

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ from grafenne.impute.links import fill_split
 from grafenne.impute.registry import IMPUTERS, make_imputer
 from grafenne.tasks.edge_parts import EdgeParts
 from grafenne.tasks.links import EdgeSplit, split_edges
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -301,6 +304,13 @@ class ImputedLinkPredictor(ImputedEstimator):
     def predict(self, graph: FeatureGraph, pairs: NodePairs) -> NDArray[np.bool_]:
         """Whether each pair is more likely an edge than not."""
         return self.decision_function(graph, pairs) > 0
+
+    def suggest(
+        self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None, *, top: int = 10
+    ) -> pd.DataFrame:
+        """The most likely links that are not there; see :meth:`GrafenneLinkPredictor.suggest`."""
+        found: pd.DataFrame = self._fitted.suggest(self._fill(graph), nodes, top=top)
+        return found
 
     def evaluate(self, split: EdgeSplit, part: str = "test") -> dict[str, float | int]:
         """AUC, average precision and hits@k on a part of a split."""

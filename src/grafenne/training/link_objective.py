@@ -72,11 +72,25 @@ class LinkNetwork(nn.Module):
             nodes: Node embeddings.
             pairs: Positions, ``[num_pairs, 2]``.
         """
-        nodes = nodes - self.centre
-        ends = self.source(nodes)
-        others = ends if self.target is None else self.target(nodes)
+        ends, others = self.project(nodes)
         products = (ends[pairs[:, 0]] * others[pairs[:, 1]]).sum(dim=1)
         result: Tensor = products * ends.shape[1] ** -0.5 + self.bias
+        return result
+
+    def project(self, nodes: Tensor) -> tuple[Tensor, Tensor]:
+        """Projections of nodes as sources and as targets of links; without direction the same."""
+        nodes = nodes - self.centre
+        ends = self.source(nodes)
+        return ends, ends if self.target is None else self.target(nodes)
+
+    def score_all(self, ends: Tensor, others: Tensor) -> Tensor:
+        """Log-odds of a link from each of some sources to each of all targets.
+
+        Args:
+            ends: Projections of the sources, from :meth:`project`.
+            others: Projections of the targets.
+        """
+        result: Tensor = ends @ others.t() * ends.shape[1] ** -0.5 + self.bias
         return result
 
     def forward(self, graph: AllotropicGraph, pairs: Tensor) -> Tensor:
