@@ -217,15 +217,23 @@ def test_the_most_likely_links_are_suggested(run: Run, link_model: Path, tables:
     assert "--top N" in run("predict", link_model, tables).err
 
 
-def test_links_are_evaluated_on_edges_and_not_explained(
-    run: Run, link_model: Path, tables: Path
+def test_links_are_evaluated_on_edges_and_explained_for_pairs(
+    run: Run, link_model: Path, model: Path, tables: Path
 ) -> None:
     found = run("evaluate", link_model, tables, "--json").json
     assert (found["part"], found["edges"]) == ("test", 11)
     assert run("evaluate", link_model, tables, "--part", "train").code == 2
     ran = run("explain", link_model, tables, "--node", "i1")
     assert ran.code == 2
-    assert "links" in ran.err
+    assert "--other" in ran.err
+    ran = run("explain", link_model, tables, "--node", "i1", "--other", "i3", "--top", 1, "--json")
+    expected = GrafenneLinkPredictor.load(link_model).explain(
+        FeatureGraph.read(tables), "i1", "i3", top=1
+    )
+    assert ran.json["source_features"] == expected.to_dict()["source_features"]
+    ran = run("explain", model, tables, "--node", "i1", "--other", "i3")
+    assert ran.code == 2
+    assert "--other is for models of links" in ran.err
 
 
 def test_a_link_model_is_judged_on_its_own_test_edges_wherever_they_are(

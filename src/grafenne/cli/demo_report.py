@@ -13,7 +13,7 @@ from grafenne.version import __version__
 
 if TYPE_CHECKING:
     from grafenne.cli.demo_run import Story
-    from grafenne.estimators.explain import Contribution
+    from grafenne.estimators.surroundings import Contribution
 
 EXAMPLES = 12
 

@@ -28,6 +28,10 @@ def explain(
     model: ModelArgument,
     node: Annotated[str, typer.Option(metavar="ID", help="The node to explain.")],
     data: DataArgument = DEFAULT_DATA,
+    other: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="For a model of links: the node at the other end."),
+    ] = None,
     top: Annotated[
         int, typer.Option(metavar="N", min=1, help="How many features and neighbours to tell.")
     ] = 10,
@@ -38,17 +42,23 @@ def explain(
     option: DataOptionsOption = None,
     data_root: RootOption = None,
 ) -> None:
-    """Explain the prediction for one node, by the names of its features and neighbours.
+    """Explain the prediction for one node, or for the link between two, by names.
 
-    Each number is how much the prediction (the log-odds of the class, or the number) falls when
-    that feature or neighbour is taken away; a negative one spoke against it.
+    Each number is how much the prediction (the log-odds of the class or of the link, or the
+    number) falls when that feature or neighbour is taken away; a negative one spoke against it.
     """
     use_threads(threads)
     estimator = load_model(model, device)
-    if estimator.task_name == "links":
-        raise ParameterError("Explanations are for models of nodes; this one is for links.")
+    links = estimator.task_name == "links"
+    if links and other is None:
+        raise ParameterError("A model of links explains a pair of nodes: --node and --other.")
+    if not links and other is not None:
+        raise ParameterError(
+            f"--other is for models of links; this one is for {estimator.task_name}."
+        )
     graph = load_graph(data, root=data_root, release=release, options=option)
     warn_of_strange_data(estimator, graph, data)
-    explanation = estimator.explain(graph, resolve_node(graph, node), top=top)
+    asked = [resolve_node(graph, text) for text in (node, other) if text is not None]
+    explanation = estimator.explain(graph, *asked, top=top)
     result = {"model": str(model), "dataset": data, **explanation.to_dict()}
     answer(str(explanation), result, as_json)

@@ -18,6 +18,7 @@ from grafenne.data.feature_graph import FeatureGraph
 from grafenne.errors import DataError, ParameterError, TrainingError, unknown_name
 from grafenne.estimators.base import GrafenneEstimator, NetworkEstimator
 from grafenne.estimators.checks import check_graph, check_outputs
+from grafenne.estimators.explain_link import LinkExplanation, explain_link
 from grafenne.estimators.parameters import check_parameters
 from grafenne.estimators.suggestions import link_frame, most_likely
 from grafenne.ops import RandomBits
@@ -214,3 +215,20 @@ class GrafenneLinkPredictor(LinkPredictor, GrafenneEstimator):
     dropout: float = 0.0
     feature_dropout: float | None = 0.5
     validation_share: float = 0.1
+
+    def explain(
+        self, graph: FeatureGraph, source: Hashable, target: Hashable, *, top: int | None = 10
+    ) -> LinkExplanation:
+        """Which features and neighbours of two nodes speak for a link between them, by name.
+
+        Args:
+            graph: The graph that holds the nodes.
+            source: Id of one node.
+            target: Id of the other.
+            top: How many features and neighbours of each to tell, the strongest first; ``None``
+                for all.
+        """
+        self._check_fitted()
+        check_graph(graph)
+        self._check_direction(graph)
+        return explain_link(self, graph, source, target, top=top)

@@ -20,6 +20,7 @@ from grafenne.estimators.base import NetworkEstimator
 from grafenne.estimators.checks import check_graph
 from grafenne.estimators.classifier import GrafenneClassifier
 from grafenne.estimators.explain import Explanation
+from grafenne.estimators.explain_link import LinkExplanation
 from grafenne.estimators.link_predictor import GrafenneLinkPredictor, NodePairs
 from grafenne.estimators.node_estimator import NodeEstimator
 from grafenne.estimators.regressor import GrafenneRegressor
@@ -311,6 +312,13 @@ class ImputedLinkPredictor(ImputedEstimator):
         """The most likely links that are not there; see :meth:`GrafenneLinkPredictor.suggest`."""
         found: pd.DataFrame = self._fitted.suggest(self._fill(graph), nodes, top=top)
         return found
+
+    def explain(
+        self, graph: FeatureGraph, source: Hashable, target: Hashable, *, top: int | None = 10
+    ) -> LinkExplanation:
+        """Which features, filled in or not, and which neighbours speak for a link."""
+        told: LinkExplanation = self._fitted.explain(self._fill(graph), source, target, top=top)
+        return told
 
     def evaluate(self, split: EdgeSplit, part: str = "test") -> dict[str, float | int]:
         """AUC, average precision and hits@k on a part of a split."""
