@@ -19,7 +19,7 @@ from grafenne.estimators.classifier import NodeClassifier
 from grafenne.estimators.link_predictor import LinkPredictor
 from grafenne.nn.encoder import NodeEncoder, kept_values
 from grafenne.nn.feature_embedding import FeatureEmbedding
-from grafenne.nn.features import make_features
+from grafenne.nn.features import is_learned, make_features
 from grafenne.nn.layer import make_norm
 from grafenne.nn.model import Encoded
 from grafenne.nn.node_to_node import SageConvolution
@@ -139,7 +139,7 @@ class AllotropicGnnSettings(BaselineSettings):
     def _make_features(self, kind: Any, names: Vocabulary) -> FeatureEmbedding:
         own = deepcopy(kind) if isinstance(kind, FeatureEmbedding) else kind
         shown: LabelFeatures | None = getattr(self, "label_features_", None)
-        if shown is None or (isinstance(kind, str) and kind == "learned"):
+        if shown is None or is_learned(kind):
             return make_features(own, names, self.width)
         others = Vocabulary(names[: len(names) - len(shown.names)], kind="feature")
         return FeaturesAndLabels(make_features(own, others, self.width), shown.names)

@@ -26,7 +26,7 @@ from grafenne.estimators.checks import check_graph, check_outputs, check_states
 from grafenne.estimators.fitting import fitting_feature_dropout, fitting_reach, holds_records
 from grafenne.nn.evidence import parted
 from grafenne.nn.feature_embedding import FeatureEmbedding
-from grafenne.nn.features import make_features
+from grafenne.nn.features import is_learned, make_features
 from grafenne.nn.model import Encoded, Grafenne
 from grafenne.ops import RandomBits, set_random_bits
 from grafenne.sampling import Sampler, encode_layerwise
@@ -355,9 +355,12 @@ class GrafenneEstimator(NetworkEstimator):
         return encoder
 
     def _fitting_direct(self) -> bool:
-        learned = isinstance(self.features, str) and self.features == "learned"
         # Not the features of the prepared graph: labels that are shown are no fields of records.
-        return learned and self.mode == "value" and holds_records(self.feature_names_in_)
+        return (
+            is_learned(self.features)
+            and self.mode == "value"
+            and holds_records(self.feature_names_in_)
+        )
 
     def _fitting_reach(self, graph: FeatureGraph) -> int:
         # Within ten steps there is everything: a sample would be the whole graph.

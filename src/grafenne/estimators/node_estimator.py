@@ -24,6 +24,7 @@ from grafenne.estimators.checks import check_graph, check_outputs
 from grafenne.estimators.explain import Explanation, explain_node
 from grafenne.estimators.parameters import check_parameters
 from grafenne.nn.feature_embedding import FeatureEmbedding
+from grafenne.nn.features import is_learned
 from grafenne.nn.new_features import learn_new_features, place_new_features
 from grafenne.ops import RandomBits
 from grafenne.training.hiding import FeatureHiding
@@ -209,7 +210,7 @@ class GrafenneNodeEstimator(NodeEstimator, GrafenneEstimator):
 
     def _make_features(self, kind: Any, names: Vocabulary) -> FeatureEmbedding:
         shown: LabelFeatures | None = getattr(self, "label_features_", None)
-        if shown is None or (isinstance(kind, str) and kind == "learned"):
+        if shown is None or is_learned(kind):
             return super()._make_features(kind, names)
         others = Vocabulary(names[: len(names) - len(shown.names)], kind="feature")
         return FeaturesAndLabels(super()._make_features(kind, others), shown.names)

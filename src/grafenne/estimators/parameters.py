@@ -12,7 +12,7 @@ import torch
 from grafenne.data.scaling import METHODS
 from grafenne.errors import ParameterError, unknown_name
 from grafenne.nn.attention import AGGREGATIONS
-from grafenne.nn.features import KINDS
+from grafenne.nn.features import KINDS, is_learned
 from grafenne.nn.layer import NORMALISATIONS
 from grafenne.nn.node_to_node import BACKBONES
 from grafenne.nn.phase import MODES
@@ -91,8 +91,10 @@ def _check_direct(settings: Mapping[str, Any]) -> None:
     direct, features = settings.get("direct"), settings.get("features")
     if direct is not None and not isinstance(direct, bool):
         raise ParameterError(f"direct is True, False or None, got {direct!r}.")
-    if direct and not (isinstance(features, str) and features == "learned"):
-        raise ParameterError("direct is for features='learned', where each has vectors of its own.")
+    if direct and not is_learned(features):
+        raise ParameterError(
+            "direct is for features='learned' or 'alike', where each has vectors of its own."
+        )
 
 
 def check_device(device: Any) -> None:

@@ -53,6 +53,10 @@ ZEROS: Mapping[str, Sequence[Any]] = {
 }
 """GRAFENNE's own part where few cells are left: whether observed zeros are edges too."""
 
+KNOWN: Mapping[str, Mapping[str, Any]] = {"Grafenne": {"features": "alike"}}
+"""A change of the defaults that is tried in place of a random draw, the third, where a family has
+one. Random draws change everything at once and seldom tell whether one change is good."""
+
 FAR = {"reach": (10, 40)}
 """The same where few nodes are labelled too: a node must hear those that are far away."""
 
@@ -66,3 +70,10 @@ def space_of(cell: Cell) -> dict[str, Sequence[Any]]:
     if method.family == "Grafenne" and method.imputer is None and cell.p >= MANY_MISSING:
         own = {**ZEROS, **FAR} if cell.data.get("split") == "few-labels" else ZEROS
     return {**COMMON, "width": WIDTHS[cell.dataset in LARGE], **own}
+
+
+def known_variant(cell: Cell) -> Mapping[str, Any] | None:
+    """The change of the defaults that is tried for a cell whatever is drawn."""
+    from grafenne.baselines.methods import METHODS
+
+    return KNOWN.get(METHODS[method_of(cell)].family)

@@ -21,7 +21,15 @@ from grafenne.nn.learned_features import LearnedFeatures
 from grafenne.nn.name_features import NameFeatures
 from grafenne.nn.structural_features import StructuralFeatures
 
-KINDS = ("learned", "name", "structural")
+LEARNED = ("learned", "alike")
+"""Kinds with trained vectors for each feature."""
+
+KINDS = (*LEARNED, "name", "structural")
+
+
+def is_learned(kind: Any) -> bool:
+    """Whether Φ of that kind has trained vectors for each feature."""
+    return isinstance(kind, str) and kind in LEARNED
 
 
 def make_features(
@@ -30,17 +38,17 @@ def make_features(
     """The Φ of that kind: a name, or the user's own mapping, tensor or callable.
 
     Args:
-        kind: ``learned``, ``name``, ``structural``, a :class:`FeatureEmbedding`, a mapping or a
-            callable (see :class:`GivenFeatures`), or an array with a row per feature.
+        kind: ``learned``, ``alike``, ``name``, ``structural``, a :class:`FeatureEmbedding`, a
+            mapping or a callable (see :class:`GivenFeatures`), or an array with a row per feature.
         names: The features of the training graph.
         width: Width of the states.
-        evidence: Whether ``learned`` features also have vectors of evidence.
+        evidence: Whether ``learned`` and ``alike`` features also have vectors of evidence.
     """
     if isinstance(kind, FeatureEmbedding):
         return kind
     if isinstance(kind, str):
-        if kind == "learned":
-            return LearnedFeatures(names, width, evidence=evidence)
+        if is_learned(kind):
+            return LearnedFeatures(names, width, alike=kind == "alike", evidence=evidence)
         if kind == "name":
             return NameFeatures(width, names=names)
         if kind == "structural":
