@@ -277,3 +277,20 @@ def test_the_main_table_has_a_line_per_problem(tmp_path: Path) -> None:
     assert lines[2].startswith("| cora | 0 | 87.6 ± 0.73 | **85.00 ± 1.00** |")
     assert "81.00 ± 1.00 GraphSAGE | +4.00 (p = 0.02" in lines[2]
     assert main_table(Results()).startswith("No runs yet")
+
+
+def test_gat_and_gin_count_among_the_best_of_the_main_table(tmp_path: Path) -> None:
+    beside = [
+        {**row, "experiment": "backbones"}
+        for row in (
+            *method_rows("gat", (0.82, 0.83, 0.84)),
+            *method_rows("grafenne-gin", (0.86, 0.88, 0.87)),
+        )
+    ]
+    rows = [
+        *method_rows("sage", (0.80, 0.81, 0.82)),
+        *method_rows("grafenne", (0.84, 0.86, 0.85)),
+        *beside,
+    ]
+    line = main_table(read(tmp_path, rows)).splitlines()[2]
+    assert "| 85.00 ± 1.00 | **87.00 ± 1.00** GRAFENNE (GIN) | 83.00 ± 1.00 GAT | +4.00" in line
