@@ -66,7 +66,9 @@ def test_a_known_variant_of_the_defaults_takes_the_place_of_a_draw() -> None:
         trials = trials_of(cell, 4)
         plain, third = trials[0].config, trials[2].config
         varied = {**plain, "settings": {**plain["settings"], "features": "alike"}}
-        assert (third == varied) == (METHODS[method_of(cell)].family == "Grafenne")
+        method = METHODS[method_of(cell)]
+        knows_zeros = method.imputer is None and cell.p >= 0.9
+        assert (third == varied) == (method.family == "Grafenne" and not knows_zeros)
         if len(trials_of(cell, 2)) < len(trials):  # a search that is too short has none
             assert all(trial.config != varied for trial in trials_of(cell, 2))
 
@@ -182,7 +184,7 @@ def test_the_packaged_settings_fit_the_cells_they_are_for() -> None:
     for cell in paper_cells():
         chosen = packaged.of(cell)
         if chosen is not None:
-            assert chosen.keys() == space_of(cell).keys()
+            assert chosen.keys() in [trial.settings.keys() for trial in trials_of(cell)]
             configure(cell, chosen=chosen)
 
 

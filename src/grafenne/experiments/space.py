@@ -61,19 +61,30 @@ FAR = {"reach": (10, 40)}
 """The same where few nodes are labelled too: a node must hear those that are far away."""
 
 
+def sees_zeros_itself(cell: Cell) -> bool:
+    """Whether GRAFENNE may be told which of a cell's zeros are known."""
+    from grafenne.baselines.methods import METHODS
+
+    method = METHODS[method_of(cell)]
+    return method.family == "Grafenne" and method.imputer is None and cell.p >= MANY_MISSING
+
+
 def space_of(cell: Cell) -> dict[str, Sequence[Any]]:
     """The values to draw from for a cell, by setting."""
     from grafenne.baselines.methods import METHODS
 
-    method = METHODS[method_of(cell)]
-    own = OWN[method.family]
-    if method.family == "Grafenne" and method.imputer is None and cell.p >= MANY_MISSING:
+    own = OWN[METHODS[method_of(cell)].family]
+    if sees_zeros_itself(cell):
         own = {**ZEROS, **FAR} if cell.data.get("split") == "few-labels" else ZEROS
     return {**COMMON, "width": WIDTHS[cell.dataset in LARGE], **own}
 
 
 def known_variant(cell: Cell) -> Mapping[str, Any] | None:
-    """The change of the defaults that is tried for a cell whatever is drawn."""
+    """The change of the defaults that is tried for a cell whatever is drawn.
+
+    None where GRAFENNE is told known zeros: with vectors that start alike it then often does not
+    begin to learn, see :class:`~grafenne.nn.learned_features.LearnedFeatures`.
+    """
     from grafenne.baselines.methods import METHODS
 
-    return KNOWN.get(METHODS[method_of(cell)].family)
+    return None if sees_zeros_itself(cell) else KNOWN.get(METHODS[method_of(cell)].family)
