@@ -147,6 +147,18 @@ def test_data_that_shares_no_feature_with_the_model_is_told(
     assert "none of the features" not in ran.out
 
 
+def test_only_grafenne_is_explained(run: Run, tables: Path, tmp_path: Path) -> None:
+    from grafenne.baselines import make_method
+
+    graph = FeatureGraph.read(tables)
+    for name in ("sage", "fp+sage"):
+        make_method(name, epochs=2).fit(graph).save(tmp_path / name)
+        ran = run("explain", tmp_path / name, tables, "--node", "i1")
+        assert ran.code == 2
+        assert "only GRAFENNE" in ran.err
+        assert ran.err.count("\n") == 1
+
+
 def test_suggestions_are_for_links(run: Run, model: Path, tables: Path) -> None:
     assert "--top is for models of links" in run("predict", model, tables, "--top", 1).err
 

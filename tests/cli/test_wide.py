@@ -72,6 +72,10 @@ def test_bad_tables_are_told(run: Run, people: tuple[object, ...], tmp_path: Pat
         (("--option", "node=name", "--option", "number=city"), ("line 2", "'Rome'")),
         (("--option", "node=name", "--option", "texts=bio"), ("'texts'", "Did you mean 'text'")),
         (("--option", "node=name", "--release", "sid"), ("release",)),
+        (
+            ("--option", "node=name", "--option", "text=bio", "--option", "ignore=zip,bio"),
+            ("'bio'", "text and ignore"),
+        ),
     ):
         ran = run("describe", path, *options)
         assert ran.code == 2

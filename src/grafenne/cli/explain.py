@@ -49,6 +49,11 @@ def explain(
     """
     use_threads(threads)
     estimator = load_model(model, device)
+    inner = getattr(estimator, "estimator_", estimator)  # behind an imputation
+    if not hasattr(inner, "explain"):
+        raise ParameterError(
+            f"The model in {model} is a {type(inner).__name__}; only GRAFENNE's are explained."
+        )
     links = estimator.task_name == "links"
     if links and other is None:
         raise ParameterError("A model of links explains a pair of nodes: --node and --other.")

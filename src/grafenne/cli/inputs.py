@@ -27,16 +27,6 @@ PARTS = {
 TABLE_OPTIONS = {"directed": False, "duplicates": "error", "label_kind": ""}
 """How a folder of tables may be read, as :meth:`FeatureGraph.read` has it."""
 
-WIDE_KINDS = ("number", "category", "text", "ignore")
-WIDE_OPTIONS = {
-    "node": "",
-    "label": "",
-    "edges": "",
-    **dict.fromkeys(WIDE_KINDS, ()),
-    **TABLE_OPTIONS,
-}
-"""How a file with a row per node may be read, as :meth:`FeatureGraph.from_wide` has it."""
-
 
 def load_graph(
     data: str,
@@ -68,8 +58,8 @@ def load_graph(
     if release is not None:
         raise ParameterError(f"Only named datasets have releases, and {data!r} is none.")
     how: dict[str, Any] = parse_pairs(given, known, what)
-    if known is WIDE_OPTIONS:
-        kinds = {name: kind for kind in WIDE_KINDS for name in how.pop(kind, ())}
+    if _is_table(data):
+        kinds = _column_kinds(how)
         return FeatureGraph.from_wide(data, how.pop("edges", None), columns=kinds, **how)
     if is_mapped(Path(data)):
         # Of the processes that torchrun starts on a machine one reads the files for all.
@@ -80,19 +70,42 @@ def load_graph(
 def graph_options(data: str) -> tuple[dict[str, Any], str]:
     """The options that a graph may be read with and their defaults, and what to call it."""
     from grafenne.data.mapped_notes import is_mapped
-    from grafenne.data.tables import ending_of
+    from grafenne.data.wide import KINDS
     from grafenne.datasets import dataset_info, dataset_names
 
     if data in dataset_names():
         parameters = inspect.signature(dataset_info(data).loader).parameters
         defaults = {name: about.default for name, about in parameters.items() if name != "root"}
         return defaults, f"the dataset {data!r}"
-    if Path(data).is_file() and ending_of(Path(data)) is not None:
-        return WIDE_OPTIONS, f"the table {data!r}"
+    if _is_table(data):
+        columns: dict[str, Any] = {"node": "", "label": "", "edges": "", **dict.fromkeys(KINDS, ())}
+        return {**columns, **TABLE_OPTIONS}, f"the table {data!r}"
     _check_is_folder(data, dataset_names())
     if is_mapped(Path(data)):
         return {}, f"the mapped folder {data!r}"
     return TABLE_OPTIONS, f"the folder {data!r}"
+
+
+def _is_table(data: str) -> bool:
+    """Whether a table with a row per node is meant."""
+    from grafenne.data.tables import ending_of
+
+    return Path(data).is_file() and ending_of(Path(data)) is not None
+
+
+def _column_kinds(how: dict[str, Any]) -> dict[str, str]:
+    """What columns are said to be; takes these entries out of ``how``."""
+    from grafenne.data.wide import KINDS
+
+    kinds: dict[str, str] = {}
+    for kind in KINDS:
+        for column in how.pop(kind, ()):
+            if column in kinds:
+                raise ParameterError(
+                    f"The column {column!r} is said to be {kinds[column]} and {kind}."
+                )
+            kinds[column] = kind
+    return kinds
 
 
 def _check_is_folder(data: str, names: list[str]) -> None:

@@ -106,19 +106,12 @@ def explain_node(
         top: How many features and neighbours to keep, the strongest first; ``None`` for all.
     """
     check_top(top)
-    position = graph.nodes.position(node)
-    around = Surroundings(estimator, graph, [position])
+    around = Surroundings(estimator, graph, [graph.nodes.position(node)])
     asking = _Asking(estimator, around)
-    base = asking.outputs(around.part)
-    check_outputs(base[None].cpu(), graph, torch.tensor([position]))
-    prediction, probability = estimator._read_output(base)
-    return Explanation(
-        node,
-        prediction,
-        probability,
-        around.features(0, asking.answer, top),
-        around.neighbours(0, asking.answer, top),
-    )
+    prediction, probability = estimator._read_output(asking.outputs(around.part))
+    base = asking.answer(around.part)
+    features, neighbours = around.contributions(0, asking.answer, base, top)
+    return Explanation(node, prediction, probability, features, neighbours)
 
 
 class _Asking:
@@ -131,6 +124,7 @@ class _Asking:
         """Outputs of the node in a part, ``[output_width]``."""
         with torch.no_grad():
             outputs: Tensor = self.estimator.network_.head(self.around.states(part)[:1])
+        check_outputs(outputs.cpu(), self.around.graph, torch.tensor(self.around.centres))
         return outputs[0]
 
     def answer(self, part: AllotropicGraph) -> float:

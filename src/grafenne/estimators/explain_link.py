@@ -108,12 +108,14 @@ def explain_link(
         check_outputs(score.cpu(), graph, torch.from_numpy(positions[:1]))
         return float(score)
 
+    base = answer(around.part)
+    of_source, of_target = (around.contributions(end, answer, base, top) for end in (0, 1))
     return LinkExplanation(
         source,
         target,
-        float(expit(answer(around.part))),
-        around.features(0, answer, top),
-        around.features(1, answer, top),
-        around.neighbours(0, answer, top),
-        around.neighbours(1, answer, top),
+        float(expit(base)),
+        source_features=of_source[0],
+        target_features=of_target[0],
+        source_neighbours=of_source[1],
+        target_neighbours=of_target[1],
     )

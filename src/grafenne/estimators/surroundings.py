@@ -75,36 +75,31 @@ class Surroundings:
             nodes: Tensor = self.encoder.encode_fixed(blocks, held, [weights] * len(blocks))
         return nodes
 
-    def features(
-        self, centre: int, answer: Callable[[AllotropicGraph], float], top: int | None
-    ) -> list[Contribution]:
-        """What each feature of a centre adds to an answer, the strongest first.
+    def contributions(
+        self,
+        centre: int,
+        answer: Callable[[AllotropicGraph], float],
+        base: float,
+        top: int | None,
+    ) -> tuple[list[Contribution], list[Contribution]]:
+        """What each feature of a centre, and each node joined to it, adds; the strongest first.
 
         Args:
             centre: Which of the centres.
             answer: The answer that a part gives.
-            top: How many to keep; ``None`` for all.
+            base: That of the whole part.
+            top: How many of each to keep; ``None`` for all.
         """
-        base = answer(self.part)
-        told = (
+        features = [
             Contribution(name, value, base - answer(self._without_triple(centre, place)))
             for place, (name, value) in enumerate(self._triples(centre))
-        )
-        return _strongest(told, top)
-
-    def neighbours(
-        self, centre: int, answer: Callable[[AllotropicGraph], float], top: int | None
-    ) -> list[Contribution]:
-        """What each node that is joined to a centre adds; arguments as in :meth:`features`."""
-        base = answer(self.part)
-        names = {other: self.part.nodes[other] for other in self._joined(centre)}
-        told = (
-            Contribution(
-                name, self.graph.label_of(name), base - answer(self._without_edges(centre, other))
-            )
-            for other, name in names.items()
-        )
-        return _strongest(told, top)
+        ]
+        neighbours = []
+        for other in self._joined(centre):
+            name = self.part.nodes[other]
+            without = answer(self._without_edges(centre, other))
+            neighbours.append(Contribution(name, self.graph.label_of(name), base - without))
+        return _strongest(features, top), _strongest(neighbours, top)
 
     def _triples(self, centre: int) -> Iterator[tuple[str, float | None]]:
         """Feature and value, before scaling, of each triple; a shown label has no value."""
@@ -168,5 +163,5 @@ def _neighbourhood(
     return np.concatenate(found)
 
 
-def _strongest(parts: Iterator[Contribution], top: int | None) -> list[Contribution]:
+def _strongest(parts: list[Contribution], top: int | None) -> list[Contribution]:
     return sorted(parts, key=lambda part: -abs(part.contribution))[:top]
