@@ -48,6 +48,13 @@ def test_columns_are_what_they_seem_or_what_is_said(
     assert FeatureGraph.read(out).features_of("cid") == {"age": 22.5}
 
 
+def test_categories_stay_as_they_are_written(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "tools.csv").write_text("node,version\na,1.1\nb,1.10\n")
+    command = ("describe", tmp_path / "tools.csv", "--json")
+    assert run(*command).json["features"] == 1  # a number, unless told otherwise
+    assert run(*command, "--option", "category=version").json["features"] == 2
+
+
 def test_a_table_is_trained_on_predicted_and_updated(
     run: Run, people: tuple[object, ...], tmp_path: Path
 ) -> None:
