@@ -257,3 +257,12 @@ def test_labels_are_compared_by_kind() -> None:
     assert bare.with_labels([1, 2]) != bare.with_labels([1, 2], "number")
     assert bare.with_labels(["1", "2"]) != bare.with_labels([1, 2])
     assert bare.with_labels(["x", None]) != bare.with_labels([None, "x"])
+
+
+def test_edges_may_be_one_array_with_a_row_for_each_end() -> None:
+    pairs = np.array([[0, 1], [1, 2]])
+    graph = FeatureGraph.from_arrays(3, 2, edges=pairs, feature_edges=pairs[:, :1])
+    plain = FeatureGraph.from_arrays(3, 2, edges=([0, 1], [1, 2]), feature_edges=([0], [1]))
+    assert graph == plain
+    assert len(graph.edges) == 2
+    assert len(graph.feature_edges) == 1

@@ -51,7 +51,7 @@ def degenerate(kind: str) -> dict[str, FeatureGraph]:
 
 
 @every
-@pytest.mark.parametrize("features", ["learned", "alike", "name", "structural"])
+@pytest.mark.parametrize("features", ["company", "learned", "name", "structural"])
 @pytest.mark.parametrize("normalisation", ["layer", "batch"])
 def test_degenerate_graphs_give_finite_numbers(
     kind: str, features: str, normalisation: str

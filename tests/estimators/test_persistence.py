@@ -50,8 +50,8 @@ def check_same(model: Any, loaded: Any, graph: FeatureGraph) -> None:
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     **{kind: (kind, {}) for kind in EVERY},
     "name": ("classifier", {"features": "name"}),
-    "alike": ("classifier", {"features": "alike", "direct": True}),
-    "labels and alike": ("classifier", {"labels_as_features": True, "features": "alike"}),
+    "company": ("classifier", {"features": "company", "direct": True}),
+    "labels and random start": ("classifier", {"labels_as_features": True, "features": "learned"}),
     "structural": ("regressor", {"features": "structural"}),
     # "spare" has a vector but was in no training graph.
     "mapping": ("classifier", {"features": {"f1": [1.0, 2.0], "spare": [9.0, -9.0]}}),

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from grafenne.baselines.methods import METHODS
 from grafenne.experiments.cells import Cell
 from grafenne.experiments.chosen import PACKAGED, ChosenSettings
-from grafenne.experiments.configuration import configure, method_of
+from grafenne.experiments.configuration import configure
 from grafenne.experiments.registry import experiments, get_experiment
 from grafenne.experiments.runner import Options, make_plan
 from grafenne.experiments.search import (
@@ -59,18 +58,6 @@ def test_the_first_trial_is_the_defaults_and_no_other_is() -> None:
         assert [trial.seed for trial in trials] == [100] * 4 + [101] * 4
         assert [trial.number for trial in trials] == [0, 1, 2, 3] * 2
         assert len({trial.identity for trial in trials}) == 8
-
-
-def test_a_known_variant_of_the_defaults_takes_the_place_of_a_draw() -> None:
-    for cell in paper_cells():
-        trials = trials_of(cell, 4)
-        plain, third = trials[0].config, trials[2].config
-        varied = {**plain, "settings": {**plain["settings"], "features": "alike"}}
-        method = METHODS[method_of(cell)]
-        knows_zeros = method.imputer is None and cell.p >= 0.9
-        assert (third == varied) == (method.family == "Grafenne" and not knows_zeros)
-        if len(trials_of(cell, 2)) < len(trials):  # a search that is too short has none
-            assert all(trial.config != varied for trial in trials_of(cell, 2))
 
 
 def test_trials_train_equally_long() -> None:

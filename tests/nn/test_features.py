@@ -105,18 +105,6 @@ def test_learned_vectors_are_the_weights() -> None:
     assert "3 features, width=5" in repr(features)
 
 
-def test_vectors_that_start_alike_share_half_of_their_variance() -> None:
-    torch.manual_seed(0)
-    names = [f"f{number}" for number in range(400)]
-    for alike, expected in ((False, 0.0), (True, 0.51)):
-        weight = LearnedFeatures(names, 300, alike=alike).weight.detach()
-        assert float(weight.var()) == pytest.approx(1.0, abs=0.08)
-        between = torch.corrcoef(weight)[~torch.eye(400, dtype=torch.bool)]
-        assert float(between.mean()) == pytest.approx(expected, abs=0.06)
-    rich = LearnedFeatures(names, 4, alike=True, evidence=True).weight.detach()
-    assert float(rich[:, 4:].abs().max()) <= 400**-0.5  # evidence starts as ever
-
-
 def test_an_unseen_feature_starts_at_the_mean_of_its_company() -> None:
     features = LearnedFeatures(NAMES, 2)
     with torch.no_grad():

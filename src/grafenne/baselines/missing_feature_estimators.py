@@ -47,9 +47,9 @@ class GcnmfClassifier(FixedInputSettings, NodeClassifier):
             feature_dropout=self.feature_dropout,
         )
 
-    def _new_network(self, graph: AllotropicGraph, bits: RandomBits) -> Any:
-        network = super()._new_network(graph, bits)
-        network.encoder.layers[0].start(graph, int(bits.generator().integers(2**31)))
+    def _new_network(self, graph: FeatureGraph, prepared: AllotropicGraph, bits: RandomBits) -> Any:
+        network = super()._new_network(graph, prepared, bits)
+        network.encoder.layers[0].start(prepared, int(bits.generator().integers(2**31)))
         return network
 
 

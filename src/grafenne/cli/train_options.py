@@ -41,9 +41,9 @@ FeaturesOption = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="How features are embedded: learned (a vector each), alike (the same, all starting "
-        "near a common one), name (from the letters of the name) or structural (from the features "
-        "around it).",
+        help="How features are embedded: company (a trained vector each, starting by the features "
+        "it occurs with), learned (from a random start), name (from the letters of the name) or "
+        "structural (from the features around it).",
         rich_help_panel=MODEL,
     ),
 ]

@@ -164,7 +164,7 @@ def inductive_run(
 
     Args:
         dataset: One of :data:`HIDDEN` or :data:`RELEASES`.
-        features: Φ: ``learned``, ``name`` or ``structural``.
+        features: Φ: ``company``, ``learned``, ``name`` or ``structural``.
         seed: Seed of everything.
         settings: Further settings of the classifier.
         update: Arguments of ``update``, such as ``strategy``.

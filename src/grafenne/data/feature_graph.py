@@ -124,10 +124,15 @@ class FeatureGraph(Conversions):
             feature_names,
             values,
             EdgeList.build(
-                *(edges or ([], [])), names=node_names, directed=directed, duplicates=duplicates
+                *(([], []) if edges is None else edges),
+                names=node_names,
+                directed=directed,
+                duplicates=duplicates,
             ),
             None if labels is None else Labels.build(labels, node_names, label_kind),
-            EdgeList.build(*(feature_edges or ([], [])), names=feature_names),
+            EdgeList.build(
+                *(([], []) if feature_edges is None else feature_edges), names=feature_names
+            ),
         )
 
     # ---- counts and queries ------------------------------------------------------------------

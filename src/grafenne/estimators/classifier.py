@@ -115,9 +115,11 @@ class GrafenneClassifier(NodeClassifier, GrafenneNodeEstimator):
         backbone: The GNN of phase 2: ``sage``, ``gat``, ``gin``, ``gcn``, ``graph``, or a PyG
             ``MessagePassing`` class or instance. With ``batch_size`` it must be one that needs
             the edges into a node only, which those by name are and ``GCNConv`` is not.
-        features: How features are embedded, Φ: ``learned``, ``alike`` (learned, from a start near
-            a common vector), ``name``, ``structural``, or vectors of your own (a mapping from
-            names, an array with a row per feature, or a callable from names to an array).
+        features: How features are embedded, Φ: ``company`` (a trained vector each, from a start by
+            the features that it occurs with), ``learned`` (from a random start), ``name``,
+            ``structural``, or vectors of your own (a mapping from names, an array with a row per
+            feature, or a callable from names to an array). ``None`` for ``company``, or
+            ``learned`` with ``direct`` and when training in batches.
         mode: ``value`` lets messages depend on values; ``paper`` is the printed equations.
         aggregation: ``attention``, ``mean`` or ``sum`` over features, and over nodes.
         heads: Number of attention heads.

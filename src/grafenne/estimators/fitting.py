@@ -18,12 +18,15 @@ def fitting_reach(graph: FeatureGraph) -> int:
     Ten steps where nodes have fewer than four values that tell something on average, else none: see
     :class:`~grafenne.nn.reach.Reach` for what it gains.
     """
-    few = telling_values(graph.values.data) < 4 * graph.num_nodes
-    return 10 if few and len(graph.edges) else 0
+    telling = telling_values(graph.values.data)
+    count = len(graph.values.data) if telling is None else int(telling.sum())
+    return 10 if count < 4 * graph.num_nodes and len(graph.edges) else 0
 
 
-def telling_values(values: NDArray[np.floating]) -> int:
-    """How many values tell something: not one that more than nine in ten of them are, if there is.
+def telling_values(values: NDArray[np.floating]) -> NDArray[np.bool_] | None:
+    """Which values tell something: not one that more than nine in ten of them are, if there is.
+
+    ``None`` where all of them do.
 
     A 1 always does: it is how presence is written, and a word that occurs once in a text says as
     much as one that occurs twice.
@@ -34,11 +37,24 @@ def telling_values(values: NDArray[np.floating]) -> int:
     67.5 % there (three seeds). Nothing changes if ten is added to all values.
     """
     if not len(values):
-        return 0
+        return None
     middle = len(values) // 2
     usual = np.partition(values, middle)[middle]  # any value that most of them are
-    others = int(np.count_nonzero(values != usual))
-    return others if usual != 1 and 0 < others < len(values) / 10 else len(values)
+    others: NDArray[np.bool_] = values != usual
+    return others if usual != 1 and 0 < int(others.sum()) < len(values) / 10 else None
+
+
+def telling_triples(graph: FeatureGraph, prepared: AllotropicGraph) -> NDArray[np.bool_] | None:
+    """The same for the triples of a graph that was prepared for a network; ``None`` for all.
+
+    Labels that are shown come after the features of each node, and all of them tell something.
+    """
+    telling = telling_values(graph.values.data)
+    if telling is None:
+        return None
+    every = np.ones(prepared.incidence.num_entries, dtype=bool)
+    every[prepared.incidence.indices.cpu().numpy() < graph.num_features] = telling
+    return every
 
 
 def holds_records(names: Iterable[str]) -> bool:

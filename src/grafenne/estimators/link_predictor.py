@@ -80,7 +80,7 @@ class LinkPredictor(NetworkEstimator):
         views = [self._prepare(view) for view in split.views]
         prepared = self._prepare(split.graph)
         self.directed_ = graph.directed
-        network: Any = self._new_network(prepared, bits)
+        network: Any = self._new_network(split.graph, prepared, bits)
         network.centre_on(prepared)
         objective = LinkObjective(network, prepared, split, bits, views)
         try:

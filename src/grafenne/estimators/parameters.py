@@ -93,7 +93,7 @@ def _check_direct(settings: Mapping[str, Any]) -> None:
         raise ParameterError(f"direct is True, False or None, got {direct!r}.")
     if direct and not is_learned(features):
         raise ParameterError(
-            "direct is for features='learned' or 'alike', where each has vectors of its own."
+            "direct is for features='learned' or 'company', where each has vectors of its own."
         )
 
 

@@ -171,9 +171,9 @@ def _backbone_name(backbone: Any) -> str:
     return "own"
 
 
-def _features_name(estimator: Any) -> tuple[str, GivenFeatures | None]:
+def _features_name(estimator: Any) -> tuple[str | None, GivenFeatures | None]:
     """How Φ is told in the file, and the embedding whose vectors go with it."""
-    if isinstance(estimator.features, str):
+    if estimator.features is None or isinstance(estimator.features, str):
         return estimator.features, None
     embedding: Any = estimator.network_.encoder.features
     embedding = embedding.inner if isinstance(embedding, FeaturesAndLabels) else embedding

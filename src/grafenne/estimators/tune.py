@@ -32,7 +32,7 @@ DEFAULT_SPACE: Space = {
     "dropout": (0.0, 0.2, 0.5, 0.7),
     "feature_dropout": (0.0, 0.2, 0.5, 0.7),
     "width": (32, 64, 128),
-    "features": ("learned", "alike", "name", "structural"),
+    "features": ("company", "learned", "name", "structural"),
 }
 """What :func:`tune` draws from unless told otherwise, as far as the estimator has these settings:
 3,072 combinations for GRAFENNE."""

@@ -53,10 +53,6 @@ ZEROS: Mapping[str, Sequence[Any]] = {
 }
 """GRAFENNE's own part where few cells are left: whether observed zeros are edges too."""
 
-KNOWN: Mapping[str, Mapping[str, Any]] = {"Grafenne": {"features": "alike"}}
-"""A change of the defaults that is tried in place of a random draw, the third, where a family has
-one. Random draws change everything at once and seldom tell whether one change is good."""
-
 FAR = {"reach": (10, 40)}
 """The same where few nodes are labelled too: a node must hear those that are far away."""
 
@@ -77,14 +73,3 @@ def space_of(cell: Cell) -> dict[str, Sequence[Any]]:
     if sees_zeros_itself(cell):
         own = {**ZEROS, **FAR} if cell.data.get("split") == "few-labels" else ZEROS
     return {**COMMON, "width": WIDTHS[cell.dataset in LARGE], **own}
-
-
-def known_variant(cell: Cell) -> Mapping[str, Any] | None:
-    """The change of the defaults that is tried for a cell whatever is drawn.
-
-    None where GRAFENNE is told known zeros: with vectors that start alike it then often does not
-    begin to learn, see :class:`~grafenne.nn.learned_features.LearnedFeatures`.
-    """
-    from grafenne.baselines.methods import METHODS
-
-    return None if sees_zeros_itself(cell) else KNOWN.get(METHODS[method_of(cell)].family)

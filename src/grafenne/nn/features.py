@@ -21,15 +21,15 @@ from grafenne.nn.learned_features import LearnedFeatures
 from grafenne.nn.name_features import NameFeatures
 from grafenne.nn.structural_features import StructuralFeatures
 
-LEARNED = ("learned", "alike")
-"""Kinds with trained vectors for each feature."""
+LEARNED = ("company", "learned")
+"""Kinds with trained vectors for each feature; they differ in where these start."""
 
 KINDS = (*LEARNED, "name", "structural")
 
 
 def is_learned(kind: Any) -> bool:
     """Whether Φ of that kind has trained vectors for each feature."""
-    return isinstance(kind, str) and kind in LEARNED
+    return kind is None or (isinstance(kind, str) and kind in LEARNED)
 
 
 def make_features(
@@ -38,17 +38,18 @@ def make_features(
     """The Φ of that kind: a name, or the user's own mapping, tensor or callable.
 
     Args:
-        kind: ``learned``, ``alike``, ``name``, ``structural``, a :class:`FeatureEmbedding`, a
-            mapping or a callable (see :class:`GivenFeatures`), or an array with a row per feature.
+        kind: ``company``, ``learned``, ``name``, ``structural``, a :class:`FeatureEmbedding`, a
+            mapping or a callable (see :class:`GivenFeatures`), or an array with a row per feature;
+            ``None`` for one of the first two.
         names: The features of the training graph.
         width: Width of the states.
-        evidence: Whether ``learned`` and ``alike`` features also have vectors of evidence.
+        evidence: Whether trained vectors come with vectors of evidence.
     """
     if isinstance(kind, FeatureEmbedding):
         return kind
+    if is_learned(kind):
+        return LearnedFeatures(names, width, evidence=evidence)
     if isinstance(kind, str):
-        if is_learned(kind):
-            return LearnedFeatures(names, width, alike=kind == "alike", evidence=evidence)
         if kind == "name":
             return NameFeatures(width, names=names)
         if kind == "structural":

@@ -13,9 +13,6 @@ from grafenne.nn.company import company_of
 from grafenne.nn.feature_embedding import FeatureEmbedding
 from grafenne.nn.new_features import NEW_VECTORS, half_if_new
 
-OWN_SPREAD = 0.7
-"""Spread of what is a vector's own where all start alike; the whole has a spread of 1."""
-
 
 class LearnedFeatures(FeatureEmbedding):
     r"""One trained vector per feature known at training time, :math:`h_u^0 = w_u`.
@@ -27,24 +24,15 @@ class LearnedFeatures(FeatureEmbedding):
 
     Such a feature counts half, see :func:`~grafenne.nn.new_features.half_if_new`.
 
-    With ``alike`` all vectors start near a common one, which is half of their variance. A feature
-    that few nodes have then stays near the others instead of adding noise of its own. Where most
-    values are known zeros, though, nodes are told apart by which features they have, and hardly
-    differ with such a start.
-
     Args:
         names: The known features.
         width: Width of the vectors.
-        alike: Whether all vectors start near a common one.
         evidence: Whether each feature has two more vectors, which the first layer adds up; see
             :func:`~grafenne.nn.evidence.direct_evidence`. They come after the others in a row.
     """
 
-    def __init__(
-        self, names: Iterable[str], width: int, *, alike: bool = False, evidence: bool = False
-    ) -> None:
+    def __init__(self, names: Iterable[str], width: int, *, evidence: bool = False) -> None:
         super().__init__(width)
-        self.alike = alike
         self.names = names if isinstance(names, Vocabulary) else Vocabulary(names, kind="feature")
         columns = 3 * width if evidence else width
         self.weight = nn.Parameter(torch.empty(len(self.names), columns))
@@ -59,10 +47,14 @@ class LearnedFeatures(FeatureEmbedding):
             self.weight[:, : self.width].normal_()
             bound = max(len(self.names), 1) ** -0.5
             self.weight[:, self.width :].uniform_(-bound, bound)
-            if self.alike:
-                common = torch.randn(self.width, device=self.weight.device)
-                own = self.weight[:, : self.width] * OWN_SPREAD
-                self.weight[:, : self.width] = own + (1 - OWN_SPREAD**2) ** 0.5 * common
+
+    def begin(self, vectors: Tensor) -> None:
+        """Sets the vectors to others than drawn ones, ``[num_features, width]``.
+
+        See :func:`~grafenne.nn.company_start.company_start`.
+        """
+        with torch.no_grad():
+            self.weight[:, : self.width] = vectors
 
     def extra_repr(self) -> str:
         """Shown in the module's ``repr``."""

@@ -21,7 +21,7 @@ ORDER = (
 )
 KNOWN = {
     "dataset": ("cora", "citeseer", "actor", "physics", "debian-mini", "debian"),
-    "method": ("learned", "name", "structural"),
+    "method": ("company", "learned", "name", "structural"),
 }
 """What comes first, in this order."""
 
