@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from difflib import get_close_matches
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -72,6 +73,10 @@ def shown(value: object, longest: int = 80) -> str:
     return text if len(text) <= longest else f"{text[:longest]}…"
 
 
+FEW = 20
+"""So many names are listed where one was not found among them."""
+
+
 def did_you_mean(name: Hashable, known: Iterable[Hashable], limit: int = 20_000) -> str:
     """``" Did you mean 'sage'?"`` when a known name is close to ``name``, else an empty string."""
     candidates = []
@@ -83,6 +88,16 @@ def did_you_mean(name: Hashable, known: Iterable[Hashable], limit: int = 20_000)
     return f" Did you mean {close[0]!r}?" if close else ""
 
 
+def which_is_meant(name: Hashable, known: Iterable[Hashable]) -> str:
+    """The known name that is close to ``name``, or all of them if none is and they are few."""
+    if hint := did_you_mean(name, known):
+        return hint
+    few = list(islice(known, FEW + 1))
+    listed = ", ".join(map(str, few))
+    short = 0 < len(few) <= FEW and len(listed) <= 300 and listed.isprintable()
+    return f" Choose from {listed}." if short else ""
+
+
 def unknown_name(kind: str, name: Hashable, known: Iterable[Hashable]) -> UnknownNameError:
     """The error for a ``name`` that is not among the ``known`` names of that ``kind``."""
-    return UnknownNameError(f"Unknown {kind} {name!r}.{did_you_mean(name, known)}")
+    return UnknownNameError(f"Unknown {kind} {name!r}.{which_is_meant(name, known)}")

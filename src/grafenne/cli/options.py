@@ -119,8 +119,7 @@ def choose(kind: str, name: str, known: Iterable[str]) -> str:
     """``name`` if it is one of the known ones, else an error with a suggestion."""
     known = list(known)
     if name not in known:
-        hint = did_you_mean(name, known) or f" Choose from {', '.join(known)}."
-        raise type(unknown_name(kind, name, ()))(f"Unknown {kind} {name!r}.{hint}")
+        raise unknown_name(kind, name, known)
     return name
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from grafenne.errors import ParameterError, did_you_mean, unknown_name
+from grafenne.errors import ParameterError, unknown_name
 from grafenne.experiments.cells import Cell
 
 HOMES = ("grafenne.experiments.catalogue", "grafenne.experiments.stream_catalogue")
@@ -108,8 +108,7 @@ def get_experiment(name: str) -> Experiment:
     """The experiment of that name."""
     known = experiments()
     if name not in known:
-        hint = did_you_mean(name, known) or f" There are {', '.join(known)}."
-        raise type(unknown_name("experiment", name, ()))(f"Unknown experiment {name!r}.{hint}")
+        raise unknown_name("experiment", name, known)
     return known[name]
 
 

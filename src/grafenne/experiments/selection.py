@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grafenne.errors import ParameterError, did_you_mean, unknown_name
+from grafenne.errors import ParameterError, UnknownNameError, which_is_meant
 from grafenne.experiments.cells import Cell, value_text
 from grafenne.experiments.registry import Experiment
 
@@ -77,7 +77,7 @@ def parse(experiment: Experiment, cells: Sequence[Cell], text: str) -> Filter:
         if not equals or not given:
             raise ParameterError(f"Write --only as KEY=VALUE,KEY=VALUE, got {text!r}.")
         if name not in (*known, "seed"):
-            hint = did_you_mean(name, (*known, "seed")) or f" Keys are {', '.join(known)}, seed."
+            hint = which_is_meant(name, (*known, "seed"))
             raise ParameterError(f"Unknown key {name!r} in --only.{hint}")
         if name in wanted or (name == "seed" and seeds is not None):
             raise ParameterError(f"--only names {name!r} twice; join its values with |.")
@@ -106,5 +106,5 @@ def _value(name: str, word: str, known: Sequence[Any], experiment: Experiment) -
         elif value_text(value) == word:
             return value
     told = [value_text(value) for value in known]
-    hint = did_you_mean(word, told) or f" Choose from {', '.join(told)}."
-    raise type(unknown_name(name, word, ()))(f"{experiment.name} has no {name} {word!r}.{hint}")
+    hint = which_is_meant(word, told)
+    raise UnknownNameError(f"{experiment.name} has no {name} {word!r}.{hint}")
