@@ -15,7 +15,7 @@ from torch_geometric.nn import GATConv, GCNConv, GraphConv, SAGEConv
 from grafenne import FeatureGraph, GrafenneClassifier, GrafenneRegressor, Split
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError, ModelFileError, NotFittedError, ParameterError
-from grafenne.estimators.base import GrafenneEstimator
+from grafenne.estimators.grafenne_estimator import GrafenneEstimator
 from grafenne.nn import LearnedFeatures
 from tests.estimators.cases import EVERY, answers, graph_for, make
 

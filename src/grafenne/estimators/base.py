@@ -5,7 +5,6 @@ from __future__ import annotations
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,17 +22,8 @@ from grafenne.data.scaling import FeatureScaler
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import ModelFileError, NotFittedError, ParameterError
 from grafenne.estimators.checks import check_graph, check_outputs, check_states
-from grafenne.estimators.fitting import (
-    fitting_feature_dropout,
-    fitting_reach,
-    holds_records,
-    telling_triples,
-)
-from grafenne.nn.company_start import company_start
 from grafenne.nn.evidence import parted
-from grafenne.nn.feature_embedding import FeatureEmbedding
-from grafenne.nn.features import is_learned, make_features
-from grafenne.nn.model import Encoded, Grafenne
+from grafenne.nn.model import Encoded
 from grafenne.ops import RandomBits, set_random_bits
 from grafenne.sampling import Sampler, encode_layerwise
 from grafenne.training.checkpoint import Checkpoint
@@ -289,116 +279,3 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
         state: dict[str, Any] = super().__getstate__().copy()
         state.pop("_prepared", None)  # kept for speed only, and tied to a graph that lives here
         return state
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class GrafenneEstimator(NetworkEstimator):
-    """Base of the three GRAFENNE estimators."""
-
-    backbone: Any = "sage"
-    features: Any = None
-    mode: str = "value"
-    aggregation: str = "attention"
-    heads: int = 1
-    normalisation: str = "layer"
-    skip: bool = True
-    reach: int | None = None
-    direct: bool | None = False
-    feature_dropout: float | None = None
-    feature_edges: bool = True
-    batch_size: int | None = None
-    neighbours: Any = None
-    features_per_node: Any = None
-    nodes_per_feature: Any = None
-
-    def _get_to_know(self, graph: FeatureGraph) -> None:
-        super()._get_to_know(graph)
-        self.reach_ = self._fitting_reach(graph) if self.reach is None else self.reach
-
-    def _build_network(self, graph: AllotropicGraph) -> nn.Module:
-        self.direct_ = self._fitting_direct() if self.direct is None else self.direct
-        features = self._make_features(self._fitting_features(), graph.features)
-        links = self.feature_edges and len(graph.feature_adjacency) > 0
-        encoder = self._encoder(features, links)
-        if self.feature_dropout is None:
-            encoder.feature_dropout.rate = fitting_feature_dropout(
-                graph, direct=self.direct_, reach=self.reach_
-            )
-        return self._make_network(encoder)
-
-    def _start_features(self, network: Any, graph: FeatureGraph, prepared: AllotropicGraph) -> None:
-        kind = self._fitting_features()
-        if isinstance(kind, str) and kind == "company":
-            telling = telling_triples(graph, prepared)
-            network.encoder.features.begin(company_start(prepared, self.width, telling))
-
-    def _rebuild_network(self, kind: Any, names: Vocabulary, feature_edges: bool) -> nn.Module:
-        features = self._make_features(kind, names)
-        return self._make_network(self._encoder(features, feature_edges))
-
-    def _make_features(self, kind: Any, names: Vocabulary) -> FeatureEmbedding:
-        """Φ for a graph with these features."""
-        # The user's own layers are parameters: training must not change them.
-        own = deepcopy(kind) if isinstance(kind, FeatureEmbedding) else kind
-        made = make_features(own, names, self.width, evidence=self.direct_)
-        if made.width != self.width:
-            raise ParameterError(
-                f"features gives states of width {made.width}, but width is {self.width}."
-            )
-        return made
-
-    def _encoder(self, features: FeatureEmbedding, feature_edges: bool) -> Grafenne:
-        encoder = Grafenne(
-            features,
-            width=self.width,
-            num_layers=self._num_layers,
-            reach=self.reach_,
-            backbone=self.backbone if isinstance(self.backbone, type) else deepcopy(self.backbone),
-            heads=self.heads,
-            mode=self.mode,
-            aggregation=self.aggregation,
-            normalisation=self.normalisation,
-            skip=self.skip,
-            dropout=self.dropout,
-            feature_dropout=self.feature_dropout or 0.0,
-            feature_edges=feature_edges,
-        )
-        if self._in_blocks and not encoder.local:
-            raise ParameterError(
-                "With this backbone a node depends on more than the edges into it, which is all "
-                "that a batch has: leave batch_size out, or take one of the backbones by name."
-            )
-        return encoder
-
-    def _fitting_direct(self) -> bool:
-        # Not the features of the prepared graph: labels that are shown are no fields of records.
-        return (
-            is_learned(self.features)
-            and self.mode == "value"
-            and holds_records(self.feature_names_in_)
-        )
-
-    def _fitting_features(self) -> Any:
-        # Evidence says what a feature means by itself (debian-mini, three seeds, validation loss:
-        # 0.488 from a random start, 0.502 by company). In batches nobody waits for whole passes.
-        if self.features is not None:
-            return self.features
-        return "learned" if self.direct_ or self._in_blocks else "company"
-
-    def _fitting_reach(self, graph: FeatureGraph) -> int:
-        # Within ten steps there is everything: a sample would be the whole graph.
-        return 0 if self._in_blocks else fitting_reach(graph)
-
-    def _sampler(self, graph: AllotropicGraph, bits: RandomBits) -> Sampler | None:
-        if self.batch_size is None:
-            return None
-        return Sampler(
-            graph,
-            self._num_layers,
-            reach=self.reach_,
-            neighbours=self.neighbours,
-            features_per_node=self.features_per_node,
-            nodes_per_feature=self.nodes_per_feature,
-            feature_edges=self.feature_edges,
-            seed=bits.generator(),
-        )

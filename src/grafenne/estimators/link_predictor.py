@@ -16,9 +16,10 @@ from typing_extensions import Self
 
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.errors import DataError, ParameterError, TrainingError, unknown_name
-from grafenne.estimators.base import GrafenneEstimator, NetworkEstimator
+from grafenne.estimators.base import NetworkEstimator
 from grafenne.estimators.checks import check_graph, check_outputs
 from grafenne.estimators.explain_link import LinkExplanation, explain_link
+from grafenne.estimators.grafenne_estimator import GrafenneEstimator
 from grafenne.estimators.parameters import check_parameters
 from grafenne.estimators.suggestions import link_frame, most_likely
 from grafenne.ops import RandomBits

@@ -19,9 +19,10 @@ from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.split import Split, random_split
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError, TrainingError
-from grafenne.estimators.base import GrafenneEstimator, NetworkEstimator
+from grafenne.estimators.base import NetworkEstimator
 from grafenne.estimators.checks import check_graph, check_outputs
 from grafenne.estimators.explain import Explanation, explain_node
+from grafenne.estimators.grafenne_estimator import GrafenneEstimator
 from grafenne.estimators.parameters import check_parameters
 from grafenne.nn.feature_embedding import FeatureEmbedding
 from grafenne.nn.features import is_learned

@@ -21,7 +21,7 @@ from grafenne.nn.block import triple_weights, whole_graph_blocks
 from grafenne.ops import Adjacency, SparsePattern
 
 if TYPE_CHECKING:
-    from grafenne.estimators.base import GrafenneEstimator
+    from grafenne.estimators.grafenne_estimator import GrafenneEstimator
 
 
 @dataclass(frozen=True)
