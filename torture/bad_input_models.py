@@ -26,7 +26,7 @@ ENTRIES: dict[str, tuple[Any, ...]] = {
     "settings.num_layers": (0, 1, 3, 10**9, "2"),
     "settings.heads": (0, 3, 10**9, "x"),
     "settings.backbone": ("rnn", "pyg:os", "pyg:Linear", "pyg:GATConv", "own", None, 3, []),
-    "settings.features": ("word", "own", "given", None, 3, []),
+    "settings.features": ("word", "own", "given", True, 3, []),
     "settings.mode": ("paper", "x", None, []),
     "settings.aggregation": ("median", None, []),
     "settings.device": ("toaster", "cuda:99", None, 3.5, []),
