@@ -43,7 +43,8 @@ FeaturesOption = Annotated[
         metavar="NAME",
         help="How features are embedded: company (a trained vector each, starting by the features "
         "it occurs with), learned (from a random start), name (from the letters of the name) or "
-        "structural (from the features around it).",
+        "structural (from the features around it); by default company, or learned where features "
+        "are fields of records.",
         rich_help_panel=MODEL,
     ),
 ]
