@@ -11,20 +11,21 @@ import pytest
 import torch
 
 from grafenne import FeatureGraph, GrafenneClassifier, GrafenneRegressor
-from grafenne.allotrope import to_allotropic
+from grafenne.allotrope import AllotropicGraph, to_allotropic
 from grafenne.continual.inductive import hide_part
 from grafenne.data.split import Split
 from grafenne.data.vocabulary import Vocabulary
 from grafenne.datasets import synthetic
 from grafenne.nn import FeatureToNode, Grafenne, LearnedFeatures, NameFeatures
-from grafenne.nn.new_features import DOUBT, LEAST, RIDGE, NewFeatures, learn_new_features
+from grafenne.nn.new_features import DOUBT, LEAST, RIDGE, RIDGES, NewFeatures, learn_new_features
 from grafenne.training.node_objective import NodeNetwork
 from tests.small_graphs import random_graph
 
 
-def test_the_map_is_the_ridge_regression() -> None:
+@pytest.mark.parametrize(("seed", "ridge"), [(0, 0.01), (6, 1.0), (8, 100.0)])
+def test_the_map_is_the_ridge_regression(seed: int, ridge: float) -> None:
     graph = to_allotropic(random_graph(4, nodes=9, features=6))
-    generator = torch.Generator().manual_seed(0)
+    generator = torch.Generator().manual_seed(seed)
     outputs = torch.randn(9, 3, generator=generator)
     vectors = torch.randn(graph.num_features, 4, generator=generator)
     reading = NewFeatures(3, 4)
@@ -35,31 +36,72 @@ def test_the_map_is_the_ridge_regression() -> None:
 
     told = np.log(torch.softmax(outputs, 1).numpy() + LEAST)
     told = told - told.mean(axis=0)
-    rows, columns = graph.incidence.rows.tolist(), graph.incidence.indices.tolist()
-    read, trust = np.zeros((graph.num_features, 3)), np.zeros(graph.num_features)
-    for feature in range(graph.num_features):
-        nodes = [row for row, column in zip(rows, columns, strict=True) if column == feature]
-        trust[feature] = len(nodes) / (len(nodes) + DOUBT)
-        if nodes:
-            read[feature] = told[nodes].mean(axis=0) * trust[feature]
-    trust[2] = 0
     middle = vectors.numpy()[known.numpy()].mean(axis=0)
     target = vectors.numpy() - middle
-    squares = read.T @ np.diag(trust) @ read
-    penalty = RIDGE * np.trace(squares) / 3 * np.eye(3)
-    weight = np.linalg.inv(squares + penalty) @ read.T @ np.diag(trust) @ target
+    own = [set() for _ in range(9)]  # the features of each node
+    for row, column in zip(graph.incidence.rows.tolist(), graph.incidence.indices.tolist(),
+                           strict=True):  # fmt: skip
+        own[row].add(column)
+    read, trust = np.zeros((graph.num_features, 4 + 3)), np.zeros(graph.num_features)
+    for feature in range(graph.num_features):
+        nodes = [node for node in range(9) if feature in own[node]]
+        trust[feature] = len(nodes) / (len(nodes) + DOUBT)
+        company = [target[others].mean(axis=0) for node in nodes
+                   if (others := sorted(own[node] - {feature, 2}))]  # fmt: skip
+        if company:
+            read[feature, :4] = np.mean(company, axis=0) * trust[feature]
+        if nodes:
+            read[feature, 4:] = told[nodes].mean(axis=0) * trust[feature]
+    shares = (trust[:, None] * read**2)[known.numpy()].sum(axis=0)
+
+    def solved(ridge: float, taught: list[int]) -> Any:
+        weighed = trust[taught, None] * read[taught]
+        penalty = np.repeat([ridge * shares[:4].mean(), RIDGE * shares[4:].mean()], [4, 3])
+        squares = weighed.T @ read[taught] + np.diag(penalty)
+        return np.linalg.inv(squares) @ weighed.T @ target[taught]
+
+    taught = [0, 1, 3, 4, 5]
+    errors = [
+        sum(
+            trust[one] * ((read[one] @ solved(ridge, [o for o in taught if o != one])
+                           - target[one]) ** 2).sum()
+            for one in taught
+        )
+        for ridge in RIDGES
+    ]  # fmt: skip
+    assert RIDGES[int(np.argmin(errors))] == ridge
+    weight = solved(ridge, taught)
     np.testing.assert_allclose(reading.weight.numpy(), weight, rtol=2e-3, atol=1e-4)
     expected = middle + read @ weight
-    found = reading.read(graph, outputs)
+    found = reading.read(graph, outputs, vectors, known)
     np.testing.assert_allclose(found.numpy(), expected, rtol=2e-3, atol=1e-3)
+    vectors[2] = 1e6  # what is to be read is in nobody's company
+    again = reading.read(graph, outputs, vectors, known)
+    torch.testing.assert_close(again, found)
 
 
-def test_outputs_that_all_say_the_same_teach_nothing() -> None:
-    graph = to_allotropic(random_graph(4, nodes=9, features=6))
-    reading = NewFeatures(2, 4)
-    every = torch.ones(graph.num_features, dtype=torch.bool)
-    reading.learn(graph, torch.ones(9, 2), torch.randn(graph.num_features, 4), every)
-    assert not reading.is_learned
+def pairs(second: bool) -> AllotropicGraph:
+    """Six nodes with a feature of their own each, and a second one that the next has too."""
+    nodes = np.arange(6)
+    rows, columns = (np.tile(nodes, 2), np.r_[nodes, (nodes + 1) % 6]) if second else (nodes, nodes)
+    none = np.empty(0, dtype=np.int64)
+    return to_allotropic(
+        FeatureGraph.from_arrays(
+            6, list("abcdef"), (rows, columns, np.ones(len(rows))), (none, none)
+        )
+    )
+
+
+@pytest.mark.parametrize(("company", "answers"), [(True, False), (False, True), (False, False)])
+def test_what_tells_nothing_teaches_nothing(company: bool, answers: bool) -> None:
+    graph, reading = pairs(company), NewFeatures(2, 4)
+    generator = torch.Generator().manual_seed(0)
+    outputs = torch.randn(6, 2, generator=generator) if answers else torch.ones(6, 2)
+    every = torch.ones(6, dtype=torch.bool)
+    reading.learn(graph, outputs, torch.randn(6, 4, generator=generator), every)
+    assert bool(reading.weight[:4].any()) == company
+    assert bool(reading.weight[4:].any()) == answers
+    assert reading.is_learned == (company or answers)
 
 
 def test_a_feature_that_is_guessed_at_counts_half() -> None:
