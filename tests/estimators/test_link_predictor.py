@@ -63,6 +63,23 @@ def test_without_a_split_a_share_of_the_edges_validates() -> None:
         model.score(model.split_)
 
 
+@pytest.mark.parametrize(("kept", "share", "other"), [(6, 0.5, 0.2), (1, 0.2, 0.5)])
+def test_less_of_the_edges_is_hidden_where_nodes_have_hardly_a_feature(
+    kept: int, share: float, other: float
+) -> None:
+    graph = graph_for("links")
+    graph = graph.without_features(list(graph.features)[kept:])  # three values a node, or half
+    split = split_edges(graph, 0)
+
+    def scores(**settings: float) -> np.ndarray:
+        model = make("links", feature_dropout=0.0, **settings).fit(graph, split)
+        return model.decision_function(graph, [("n0", "n1"), ("n2", "n5")])
+
+    usual = scores()
+    assert np.array_equal(usual, scores(hidden_share=share))
+    assert not np.array_equal(usual, scores(hidden_share=other))
+
+
 def test_answers_agree_with_each_other() -> None:
     graph = communities()
     model = GrafenneLinkPredictor(width=8, epochs=5).fit(graph)

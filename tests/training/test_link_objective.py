@@ -41,7 +41,11 @@ class Watching(LinkNetwork):
 
 
 def objective(
-    graph: FeatureGraph, *, backbone: Any = "sage", direction: str = "both"
+    graph: FeatureGraph,
+    *,
+    backbone: Any = "sage",
+    direction: str = "both",
+    hidden_share: float = 0.5,
 ) -> tuple[LinkObjective, Watching, EdgeSplit]:
     split = split_edges(graph, 0, (0.8, 0.2, 0.0))
     prepared = to_allotropic(split.graph, direction=direction)
@@ -54,7 +58,8 @@ def objective(
         feature_dropout=0.0,
     )
     network = Watching(encoder, directed=graph.directed)
-    return LinkObjective(network, prepared, split, RandomBits(1)), network, split
+    made = LinkObjective(network, prepared, split, RandomBits(1), hidden_share=hidden_share)
+    return made, network, split
 
 
 def step(made: LinkObjective) -> Tensor:
@@ -103,6 +108,17 @@ def test_a_view_is_all_that_a_step_sees_and_asks_for_what_it_lacks() -> None:
         assert len(others) == len(edges)
         torch.testing.assert_close(network.nodes, encoder(prepared[number]).nodes)
     assert seen == {0, 1, 2}
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5])
+def test_each_step_asks_for_about_the_share_that_it_hides(share: float) -> None:
+    made, network, split = objective(graph_for("links", nodes=60), hidden_share=share)
+    asked_for = []
+    for _ in range(30):
+        step(made)
+        asked_for.append(len(asked(network, split.graph)[0]))
+    assert len(set(asked_for)) > 5
+    assert np.mean(asked_for) / split.graph.num_edges == pytest.approx(share, abs=0.05)
 
 
 def _scaled(values: FeatureValues, by: float) -> FeatureValues:

@@ -18,9 +18,25 @@ def fitting_reach(graph: FeatureGraph) -> int:
     Ten steps where nodes have fewer than four values that tell something on average, else none: see
     :class:`~grafenne.nn.reach.Reach` for what it gains.
     """
+    return 10 if _telling_per_node(graph) < 4 and len(graph.edges) else 0
+
+
+def fitting_hidden_share(graph: FeatureGraph) -> float:
+    """The share of the edges to hide and ask for in each step when the user does not say.
+
+    Half, but a fifth where nodes have less than one value that tells something on average: the
+    edges are then what there is to go by, and a network that has only ever seen half of them is
+    asked about a graph that has them all. Validation AUC of two seeds with a half and with a fifth,
+    one cell in a hundred known: Cora 0.808 and 0.814 (GraphSAGE 0.694 and 0.713), CiteSeer 0.726
+    and 0.758 (0.675 and 0.713); half of the cells known: Cora 0.900 and 0.891 (0.895 and 0.889).
+    """
+    return 0.2 if _telling_per_node(graph) < 1 else 0.5
+
+
+def _telling_per_node(graph: FeatureGraph) -> float:
     telling = telling_values(graph.values.data)
     count = len(graph.values.data) if telling is None else int(telling.sum())
-    return 10 if count < 4 * graph.num_nodes and len(graph.edges) else 0
+    return count / max(graph.num_nodes, 1)
 
 
 def telling_values(values: NDArray[np.floating]) -> NDArray[np.bool_] | None:

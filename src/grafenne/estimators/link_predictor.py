@@ -19,6 +19,7 @@ from grafenne.errors import DataError, ParameterError, TrainingError, unknown_na
 from grafenne.estimators.base import NetworkEstimator
 from grafenne.estimators.checks import check_graph, check_outputs
 from grafenne.estimators.explain_link import LinkExplanation, explain_link
+from grafenne.estimators.fitting import fitting_hidden_share
 from grafenne.estimators.grafenne_estimator import GrafenneEstimator
 from grafenne.estimators.parameters import check_parameters
 from grafenne.estimators.suggestions import link_frame, most_likely
@@ -39,6 +40,8 @@ class LinkPredictor(NetworkEstimator):
     """Base of the link predictors, GRAFENNE's and the baselines'."""
 
     task_name: ClassVar[str] = "links"
+
+    hidden_share: float | None = None
 
     def fit(
         self,
@@ -83,7 +86,9 @@ class LinkPredictor(NetworkEstimator):
         self.directed_ = graph.directed
         network: Any = self._new_network(split.graph, prepared, bits)
         network.centre_on(prepared)
-        objective = LinkObjective(network, prepared, split, bits, views)
+        hidden = self.hidden_share
+        hidden = fitting_hidden_share(split.graph) if hidden is None else hidden
+        objective = LinkObjective(network, prepared, split, bits, views, hidden)
         try:
             self.history_ = self._train(
                 objective,
@@ -203,7 +208,8 @@ class GrafenneLinkPredictor(LinkPredictor, GrafenneEstimator):
     >>> model.predict_proba(graph, [("ann", "bob"), ("ann", "cid")])
 
     Parameters are those of :class:`~grafenne.GrafenneClassifier`, without the ones about classes;
-    ``validation_share`` is a share of the edges.
+    ``validation_share`` is a share of the edges. ``hidden_share`` is the share of the training
+    edges that each step hides and asks for; by default one that fits the graph.
 
     Attributes:
         network_: The trained network.

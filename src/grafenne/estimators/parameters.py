@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 COUNTS = ("width", "heads", "epochs", "patience")
 OPTIONAL_COUNTS = ("batch_size", "num_layers")
 BOUNDS = ("neighbours", "features_per_node", "nodes_per_feature")
-SHARES = ("dropout", "feature_dropout", "kind_dropout", "node_dropout", "validation_share")
+SHARES = ("dropout", "feature_dropout", "kind_dropout", "node_dropout", "validation_share",
+          "hidden_share")  # fmt: skip
+MAY_BE_OPEN = ("feature_dropout", "hidden_share")
 NAMES: dict[str, Sequence[str]] = {
     "backbone": tuple(BACKBONES),
     "features": KINDS,
@@ -55,7 +57,7 @@ def check_parameters(estimator: NetworkEstimator) -> None:
     _check_direct(settings)
     for name in _present(SHARES, settings):
         value = settings[name]
-        if name == "feature_dropout" and value is None:
+        if name in MAY_BE_OPEN and value is None:
             continue
         if not (isinstance(value, Real) and 0 <= float(value) < 1):
             raise ParameterError(f"{name} must be at least 0 and below 1, got {value!r}.")

@@ -21,12 +21,6 @@ from grafenne.ops.arrays import moved
 from grafenne.tasks.links import EdgeSplit, count_negatives, edge_pairs, sample_negatives
 from grafenne.training.distributed import check_alone
 
-HIDDEN_SHARE = 0.5
-"""Share of the training edges that each step hides and asks for.
-
-A network that sees an edge while it is asked for it learns to look the answer up.
-"""
-
 
 class LinkNetwork(nn.Module):
     """An encoder with a score per pair of nodes.
@@ -107,6 +101,9 @@ class LinkObjective:
         split: The edges.
         bits: Source of randomness.
         views: The split's views as the network sees them.
+        hidden_share: Share of the training edges that each step hides and asks for, where there
+            are no views. A network that sees an edge while it is asked for it learns to look the
+            answer up.
     """
 
     def __init__(
@@ -116,8 +113,10 @@ class LinkObjective:
         split: EdgeSplit,
         bits: RandomBits,
         views: Sequence[AllotropicGraph] = (),
+        hidden_share: float = 0.5,
     ) -> None:
         self.network, self.prepared, self.bits = network, prepared, bits
+        self.hidden_share = hidden_share
         self.graph: FeatureGraph = split.graph
         self.pairs = torch.from_numpy(edge_pairs(self.graph))
         self.askable = self.pairs[:, 0] != self.pairs[:, 1]  # no negative is a loop
@@ -166,7 +165,7 @@ class LinkObjective:
         """What a step sees, and the edges that are missing in it."""
         if self.views:
             return self.views[int(self.bits.generator().integers(len(self.views)))]
-        hidden = ~self.bits.keep(len(self.pairs), HIDDEN_SHARE) & self.askable
+        hidden = ~self.bits.keep(len(self.pairs), self.hidden_share) & self.askable
         if not bool(hidden.any()) or bool(hidden.all()):
             hidden = torch.zeros_like(hidden)
             hidden[int(self.askable.int().argmax())] = True
