@@ -47,8 +47,10 @@ class GcnmfClassifier(FixedInputSettings, NodeClassifier):
             feature_dropout=self.feature_dropout,
         )
 
-    def _new_network(self, graph: FeatureGraph, prepared: AllotropicGraph, bits: RandomBits) -> Any:
-        network = super()._new_network(graph, prepared, bits)
+    def _new_network(
+        self, graph: FeatureGraph, prepared: AllotropicGraph, bits: RandomBits, examples: int
+    ) -> Any:
+        network = super()._new_network(graph, prepared, bits, examples)
         network.encoder.layers[0].start(prepared, int(bits.generator().integers(2**31)))
         return network
 

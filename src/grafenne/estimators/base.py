@@ -71,19 +71,30 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
         self.feature_names_in_ = np.array(list(graph.features), dtype=object)
         self.n_features_in_ = graph.num_features
 
-    def _new_network(self, graph: FeatureGraph, prepared: AllotropicGraph, bits: RandomBits) -> Any:
-        """A network with weights drawn from the estimator's own seed."""
+    def _new_network(
+        self, graph: FeatureGraph, prepared: AllotropicGraph, bits: RandomBits, examples: int
+    ) -> Any:
+        """A network with weights drawn from the estimator's own seed, see :meth:`_suit`."""
         # Layers draw their first weights from torch's global generator; the fork puts its state
         # back afterwards, so nobody else's randomness is touched.
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(int(bits.generator().integers(2**62)))
             network = self._build_network(prepared)
-            self._start_features(network, graph, prepared)
+            self._suit(network, graph, prepared, examples)
         set_random_bits(network, bits)
         return network.to(self.device)
 
-    def _start_features(self, network: Any, graph: FeatureGraph, prepared: AllotropicGraph) -> None:
-        """Moves what is trained for each feature to a better start, where an estimator has one."""
+    def _suit(
+        self, network: Any, graph: FeatureGraph, prepared: AllotropicGraph, examples: int
+    ) -> None:
+        """Sets what is left open in a new network to what suits the data.
+
+        Args:
+            network: The network.
+            graph: The graph to learn from.
+            prepared: The same, as the network sees it.
+            examples: How many nodes or edges there are to learn from.
+        """
 
     @abstractmethod
     def _build_network(self, graph: AllotropicGraph) -> nn.Module:

@@ -55,14 +55,15 @@ class GrafenneEstimator(NetworkEstimator):
         self.direct_ = self._fitting_direct() if self.direct is None else self.direct
         features = self._make_features(self._fitting_features(), graph.features)
         links = self.feature_edges and len(graph.feature_adjacency) > 0
-        encoder = self._encoder(features, links)
-        if self.feature_dropout is None:
-            encoder.feature_dropout.rate = fitting_feature_dropout(
-                graph, direct=self.direct_, reach=self.reach_
-            )
-        return self._make_network(encoder)
+        return self._make_network(self._encoder(features, links))
 
-    def _start_features(self, network: Any, graph: FeatureGraph, prepared: AllotropicGraph) -> None:
+    def _suit(
+        self, network: Any, graph: FeatureGraph, prepared: AllotropicGraph, examples: int
+    ) -> None:
+        if self.feature_dropout is None:
+            network.encoder.feature_dropout.rate = fitting_feature_dropout(
+                prepared, examples, direct=self.direct_, reach=self.reach_
+            )
         kind = self._fitting_features()
         if isinstance(kind, str) and kind == "company":
             telling = telling_triples(graph, prepared)

@@ -84,7 +84,7 @@ class LinkPredictor(NetworkEstimator):
         views = [self._prepare(view) for view in split.views]
         prepared = self._prepare(split.graph)
         self.directed_ = graph.directed
-        network: Any = self._new_network(split.graph, prepared, bits)
+        network: Any = self._new_network(split.graph, prepared, bits, len(split.train))
         network.centre_on(prepared)
         hidden = self.hidden_share
         hidden = fitting_hidden_share(split.graph) if hidden is None else hidden

@@ -91,7 +91,7 @@ class NodeEstimator(NetworkEstimator):
         self._fit_scaler(graph, split.train)
         self.label_features_ = self._make_label_features(graph, split.train)
         prepared = self._prepare(graph)
-        network = self._new_network(graph, prepared, bits)
+        network = self._new_network(graph, prepared, bits, len(split.train))
         first_label = None if self.label_features_ is None else graph.num_features
         objective = NodeObjective(
             network,
