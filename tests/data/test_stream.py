@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+import weakref
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -93,6 +95,29 @@ def test_streams_round_trip_through_a_folder(first: FeatureGraph, tmp_path: Path
     back = GraphStream.read(tmp_path / "stream")
     assert list(back) == list(stream)
     assert list(back.deltas()) == DELTAS
+
+
+def test_a_folder_is_checked_at_once_but_not_held(
+    first: FeatureGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(4):
+        first.write(tmp_path / "s" / str(number))
+    alive: weakref.WeakSet[FeatureGraph] = weakref.WeakSet()
+    read = FeatureGraph.read
+
+    def watched(*arguments: Any, **options: Any) -> FeatureGraph:
+        graph = read(*arguments, **options)
+        alive.add(graph)
+        return graph
+
+    monkeypatch.setattr(FeatureGraph, "read", watched)
+    stream = GraphStream.read(tmp_path / "s")
+    gc.collect()
+    assert list(alive) == [stream.first]
+    assert [graph == first for graph in stream] == [True] * 4
+    (tmp_path / "s" / "2" / "edges.csv").write_text("source,target\nann\n")
+    with pytest.raises(DataError, match=r"edges\.csv"):
+        GraphStream.read(tmp_path / "s")
 
 
 def test_a_folder_may_mix_deltas_and_snapshots(first: FeatureGraph, tmp_path: Path) -> None:

@@ -118,7 +118,8 @@ class GraphStream:
 
         The first entry is a folder with a graph (``000/``). Each of the others is a delta, as
         ``001.jsonl`` or as a folder of tables, or a folder with the next snapshot as a graph. A
-        snapshot without a table of labels leaves them as they were.
+        snapshot without a table of labels leaves them as they were. All entries are read once to
+        find out what is wrong with them, and again, one at a time, when they are asked for.
 
         Args:
             path: The folder.
@@ -133,26 +134,24 @@ class GraphStream:
         entries = sorted(seen, key=_counted)
         if not entries or not entries[0].is_dir() or is_delta(entries[0]):
             raise DataError(f"The stream {folder} must begin with a folder that holds a graph.")
-        parts: list[FeatureGraph | GraphDelta] = []
-        for entry in entries:
-            if not entry.is_dir() and entry.suffix.lower() != ".jsonl":
-                raise DataError(f"The file {entry} is neither a folder nor a .jsonl file.")
-            parts.append(
-                GraphDelta.read(entry)
-                if is_delta(entry)
-                else FeatureGraph.read(
-                    entry, directed=directed, label_kind=label_kind, duplicates=duplicates
-                )
+
+        def read_graph(entry: Path) -> FeatureGraph:
+            return FeatureGraph.read(
+                entry, directed=directed, label_kind=label_kind, duplicates=duplicates
             )
-        first = parts[0]
-        if not isinstance(first, FeatureGraph):
-            raise DataError(f"The stream {folder} must begin with a graph.")
 
         def next_delta(step: int, graph: FeatureGraph) -> GraphDelta:
-            part = parts[step + 1]
-            return part if isinstance(part, GraphDelta) else graph.diff(labels_kept(graph, part))
+            entry = entries[step + 1]
+            if is_delta(entry):
+                return GraphDelta.read(entry)
+            return graph.diff(labels_kept(graph, read_graph(entry)))
 
-        stream = cls(first, next_delta, len(parts) - 1)
+        first = read_graph(entries[0])
+        for entry in entries[1:]:
+            if not entry.is_dir() and entry.suffix.lower() != ".jsonl":
+                raise DataError(f"The file {entry} is neither a folder nor a .jsonl file.")
+            _ = GraphDelta.read(entry) if is_delta(entry) else read_graph(entry)
+        stream = cls(first, next_delta, len(entries) - 1)
         stream._places = entries[1:]
         return stream
 
