@@ -35,6 +35,9 @@ RIDGE = 0.01
 RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
 """The same for company, which has more columns: the best by features left out one by one counts."""
 
+COLUMNS = 64
+"""How many columns of company are computed at a time: each is a number for every node."""
+
 LEAST = 1e-4
 """No class is taken to be less likely than that: certainty says little more than near certainty."""
 
@@ -149,10 +152,11 @@ class NewFeatures(nn.Module):
         centred = (told - self.centre.to(told)).to(there)
         said = sparse_product(back, None, centred) / back.counts.to(centred).clamp(min=1)[:, None]
         flag = known.to(there, vectors.dtype).unsqueeze(1)
-        company, any_there = other_company_of(graph, (vectors - self.middle).to(there), flag)
+        parts = torch.split((vectors - self.middle).to(there), COLUMNS, dim=1)
+        company = [other_company_of(graph, part, flag)[0] for part in parts]
         number = back.counts.to(told).unsqueeze(1)
         trust = number / (number + DOUBT)
-        return trust * torch.cat((company * any_there, said), dim=1).to(home), trust
+        return trust * torch.cat((*company, said), dim=1).to(home), trust
 
 
 def trust_in(known: Tensor) -> Tensor:
