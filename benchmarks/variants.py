@@ -144,7 +144,7 @@ def build_encoder(problem: Problem, case: Case) -> Grafenne:
 def feature_dropout(problem: Problem, case: Case) -> float:
     """The share of values hidden in a training step."""
     if case.feature_dropout is None:
-        return fitting_feature_dropout(problem.graph)
+        return fitting_feature_dropout(problem.graph, problem.graph.num_nodes)
     return case.feature_dropout
 
 
