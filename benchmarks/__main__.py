@@ -61,7 +61,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--dataset", action="append", help="may be given several times")
     parser.add_argument("--width", action="append", type=int, help="may be given several times")
     parser.add_argument("--heads", type=int)
-    parser.add_argument("--feature-dropout", type=float, help="default: the classifier's choice")
+    parser.add_argument(
+        "--feature-dropout",
+        type=float,
+        help="default: the classifier's choice where few nodes are labelled",
+    )
     parser.add_argument("--variants", help="names with commas between them")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--no-memory", action="store_true", help="times only")
