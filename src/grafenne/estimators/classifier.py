@@ -136,7 +136,8 @@ class GrafenneClassifier(NodeClassifier, GrafenneNodeEstimator):
         dropout: Share of hidden values dropped in training.
         feature_dropout: Share of feature values hidden in training, which prepares for nodes
             with few of them; by default so many that an average node keeps about four, at least
-            0.3 where there is a ``reach``, and at most 0.3 of them where ``direct`` adds them up.
+            0.3 where there is a ``reach``, at most 0.3 where ``direct`` adds them up, and at most
+            0.5 where more than ten thousand nodes teach.
         kind_dropout: Probability that a node lacks all its features of a kind in a training
             step, for each kind (what stands before the first ``:`` or ``=`` of their names):
             for nodes that will lack a kind that the training nodes have.
