@@ -217,6 +217,25 @@ def test_both_halves_of_the_features_are_asked(losses: tuple[float, ...], worth:
             assert torch.equal(keep, torch.where(shown[first] == 0, 0.5, 1.0))
 
 
+def test_labels_are_company_but_never_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = random_graph(4, nodes=9, features=6)
+    seen = to_allotropic(graph)
+    network = NodeNetwork(Grafenne(LearnedFeatures(graph.features, 8), width=8).eval(), 3).eval()
+    taught = []
+
+    def learn(self: Any, graph: Any, outputs: Any, vectors: Any, known: Any, examples: Any) -> None:
+        taught.append((known.tolist(), examples.tolist()))
+
+    monkeypatch.setattr(NewFeatures, "learn", learn)
+    answers = torch.zeros(9, 3)
+    learn_new_features(network, seen, lambda _: answers, lambda _: 1.0, 4, np.random.default_rng(0))
+    assert len(taught) == 2
+    for known, examples in taught:
+        assert known[4:] == [True, True]
+        assert examples == [*known[:4], False, False]
+        assert sum(known[:4]) == 2
+
+
 def words(new: bool, nodes: int = 300) -> FeatureGraph:
     """Nodes of two classes; the old words tell little of them, the new ones everything."""
     generator = np.random.default_rng(3)
