@@ -83,14 +83,15 @@ def by_singular_vectors(
     return distances
 
 
-def test_it_is_the_rows_of_the_main_singular_vectors() -> None:
+@pytest.mark.parametrize(("shared", "own"), [(True, 0.7), (False, 1.0)])
+def test_it_is_the_rows_of_the_main_singular_vectors(shared: bool, own: float) -> None:
     random = np.random.default_rng(3)
     has = random.random((30, 12)) < 0.3
     edges = [(int(a), int(b)) for a, b in random.integers(30, size=(25, 2)) if a < b]
     edges = sorted(set(edges))
     torch.manual_seed(0)
-    start = company_start(to_allotropic(made_graph(has, edges)), 4)
-    expected = by_singular_vectors(has, edges, 4, own=0.7)
+    start = company_start(to_allotropic(made_graph(has, edges)), 4, shared=shared)
+    expected = by_singular_vectors(has, edges, 4, own=own)
     np.testing.assert_allclose(squared_distances(start), expected, rtol=1e-3, atol=1e-3)
 
 
@@ -132,6 +133,13 @@ def test_features_of_one_topic_start_alike_unless_a_random_start_is_asked_for() 
     assert topics_apart(begun(GrafenneClassifier(features="company"), graph)) > 0.2
     assert topics_apart(begun(GrafenneLinkPredictor(), graph)) > 0.2
     assert abs(topics_apart(begun(GrafenneClassifier(features="learned"), graph))) < 0.05
+
+
+def test_nodes_are_compared_by_features_that_have_nothing_in_common() -> None:
+    graph = topical()
+    apart, joined = begun(GrafenneLinkPredictor(), graph), begun(GrafenneClassifier(), graph)
+    ratio = apart.var(dim=0).sum() / joined.var(dim=0).sum()
+    assert float(ratio) == pytest.approx(1 / 0.7**2, rel=0.1)
 
 
 def test_the_start_is_random_in_batches_and_where_features_add_up() -> None:

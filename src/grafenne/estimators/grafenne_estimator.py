@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import nn
 
@@ -30,6 +30,9 @@ from grafenne.sampling import Sampler
 @dataclass(kw_only=True, eq=False, repr=False)
 class GrafenneEstimator(NetworkEstimator):
     """Base of the three GRAFENNE estimators."""
+
+    shared_start: ClassVar[bool] = True
+    """Whether vectors that start by company have a part in common."""
 
     backbone: Any = "sage"
     features: Any = None
@@ -67,7 +70,8 @@ class GrafenneEstimator(NetworkEstimator):
         kind = self._fitting_features()
         if isinstance(kind, str) and kind == "company":
             telling = telling_triples(graph, prepared)
-            network.encoder.features.begin(company_start(prepared, self.width, telling))
+            start = company_start(prepared, self.width, telling, shared=self.shared_start)
+            network.encoder.features.begin(start)
 
     def _rebuild_network(self, kind: Any, names: Vocabulary, feature_edges: bool) -> nn.Module:
         features = self._make_features(kind, names)

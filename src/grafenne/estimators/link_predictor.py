@@ -219,6 +219,8 @@ class GrafenneLinkPredictor(LinkPredictor, GrafenneEstimator):
             ``edge_parts_.split(graph)`` divides a graph as it was divided for training.
     """
 
+    shared_start: ClassVar[bool] = False
+
     dropout: float = 0.0
     feature_dropout: float | None = 0.5
     validation_share: float = 0.1
