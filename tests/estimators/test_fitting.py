@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -26,4 +28,24 @@ def test_features_are_hidden_by_how_many_there_are_and_how_many_nodes_teach(
     graph = graph_for("classifier", features=features)
     split = Split(np.arange(examples), np.arange(examples, 29))
     model = make("classifier", epochs=1, reach=0).fit(graph, split)
+    assert model.network_.encoder.feature_dropout.rate == pytest.approx(rate, abs=0.08)
+
+
+@pytest.mark.parametrize(
+    ("examples", "one_in", "rate"),
+    [
+        (13, 2, 0.5),  # half of the values are ones: as many are hidden as ever
+        (12, 20, 0.8),  # hardly any is, but there is little to learn from
+        (13, 20, 0.0),
+    ],
+)
+def test_nothing_is_hidden_where_many_nodes_are_told_apart_by_their_known_zeros(
+    examples: int, one_in: int, rate: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting, "MANY_EXAMPLES", 12)
+    graph = graph_for("classifier", features=40)
+    ones = np.arange(graph.num_values) % one_in == 0
+    values = replace(graph.values, data=ones.astype(graph.values.data.dtype))
+    split = Split(np.arange(examples), np.arange(examples, 29))
+    model = make("classifier", epochs=1, reach=0).fit(graph.replace(values=values), split)
     assert model.network_.encoder.feature_dropout.rate == pytest.approx(rate, abs=0.08)

@@ -89,7 +89,12 @@ def holds_records(names: Iterable[str]) -> bool:
 
 
 def fitting_feature_dropout(
-    graph: AllotropicGraph, examples: int, *, direct: bool = False, reach: int = 0
+    graph: AllotropicGraph,
+    examples: int,
+    *,
+    direct: bool = False,
+    reach: int = 0,
+    known_zeros: bool = False,
 ) -> float:
     """The share of feature values to hide in training when the user does not say.
 
@@ -102,8 +107,13 @@ def fitting_feature_dropout(
     hundred, three seeds, validation loss: 0.51 without, 0.46 with a quarter, 0.47 with a half).
     Where there are more than ten thousand nodes to learn from, at most 0.5: there is less to guard
     against (Physics, one seed, validation: loss 0.112, 96.1 % with 0.8; 0.097, 96.7 % with 0.5;
-    0.096, 96.7 % with 0.3).
+    0.096, 96.7 % with 0.3). If nearly all values are known zeros as well, none: which cells are
+    known is then how nodes are told apart (Physics, one seed, validation; one cell in 10^3 known:
+    0.234, 93.3 % with 0.5; 0.212, 93.9 % with 0.3; 0.205, 94.3 % with none; in 10^4: 0.196, 94.3 %
+    with 0.3, 0.203, 94.6 % with none; in 10^5: 0.204, 93.9 % and 0.197, 94.3 %).
     """
+    if known_zeros and examples > MANY_EXAMPLES:
+        return 0.0
     counts = graph.incidence.counts
     mean = float(counts.sum()) / max(int((counts > 0).sum()), 1)
     least, most = (0.3 if reach else 0.0), (0.5 if examples > MANY_EXAMPLES else 0.8)

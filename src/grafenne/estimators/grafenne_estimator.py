@@ -63,13 +63,18 @@ class GrafenneEstimator(NetworkEstimator):
     def _suit(
         self, network: Any, graph: FeatureGraph, prepared: AllotropicGraph, examples: int
     ) -> None:
+        # In batches nobody waits for a pass over all values.
+        telling = None if self._in_blocks else telling_triples(graph, prepared)
         if self.feature_dropout is None:
             network.encoder.feature_dropout.rate = fitting_feature_dropout(
-                prepared, examples, direct=self.direct_, reach=self.reach_
+                prepared,
+                examples,
+                direct=self.direct_,
+                reach=self.reach_,
+                known_zeros=telling is not None,
             )
         kind = self._fitting_features()
         if isinstance(kind, str) and kind == "company":
-            telling = telling_triples(graph, prepared)
             start = company_start(prepared, self.width, telling, shared=self.shared_start)
             network.encoder.features.begin(start)
 
