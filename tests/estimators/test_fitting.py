@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,20 +33,26 @@ def test_features_are_hidden_by_how_many_there_are_and_how_many_nodes_teach(
 
 
 @pytest.mark.parametrize(
-    ("examples", "one_in", "rate"),
+    ("examples", "one_in", "rate", "settings"),
     [
-        (13, 2, 0.5),  # half of the values are ones: as many are hidden as ever
-        (12, 20, 0.8),  # hardly any is, but there is little to learn from
-        (13, 20, 0.0),
+        (13, 2, 0.5, {}),  # half of the values are ones: as many are hidden as ever
+        (12, 20, 0.8, {}),  # hardly any is, but there is little to learn from
+        (13, 20, 0.0, {}),
+        (13, 20, 0.0, {"features": "company", "batch_size": 8}),  # which looks at all values too
     ],
 )
 def test_nothing_is_hidden_where_many_nodes_are_told_apart_by_their_known_zeros(
-    examples: int, one_in: int, rate: float, monkeypatch: pytest.MonkeyPatch
+    examples: int,
+    one_in: int,
+    rate: float,
+    settings: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(fitting, "MANY_EXAMPLES", 12)
     graph = graph_for("classifier", features=40)
     ones = np.arange(graph.num_values) % one_in == 0
     values = replace(graph.values, data=ones.astype(graph.values.data.dtype))
     split = Split(np.arange(examples), np.arange(examples, 29))
-    model = make("classifier", epochs=1, reach=0).fit(graph.replace(values=values), split)
+    model = make("classifier", epochs=1, reach=0, **settings)
+    model.fit(graph.replace(values=values), split)
     assert model.network_.encoder.feature_dropout.rate == pytest.approx(rate, abs=0.08)

@@ -63,8 +63,11 @@ class GrafenneEstimator(NetworkEstimator):
     def _suit(
         self, network: Any, graph: FeatureGraph, prepared: AllotropicGraph, examples: int
     ) -> None:
-        # In batches nobody waits for a pass over all values.
-        telling = None if self._in_blocks else telling_triples(graph, prepared)
+        kind = self._fitting_features()
+        by_company = isinstance(kind, str) and kind == "company"
+        # In batches nobody waits for a pass over all values that was not asked for.
+        looked = by_company or not self._in_blocks
+        telling = telling_triples(graph, prepared) if looked else None
         if self.feature_dropout is None:
             network.encoder.feature_dropout.rate = fitting_feature_dropout(
                 prepared,
@@ -73,8 +76,7 @@ class GrafenneEstimator(NetworkEstimator):
                 reach=self.reach_,
                 known_zeros=telling is not None,
             )
-        kind = self._fitting_features()
-        if isinstance(kind, str) and kind == "company":
+        if by_company:
             start = company_start(prepared, self.width, telling, shared=self.shared_start)
             network.encoder.features.begin(start)
 
