@@ -156,6 +156,17 @@ def test_rescaled_partial_aggregation_of_a_complete_graph_is_that_of_a_gcn() -> 
         partial_aggregation(graph, "rescale")
 
 
+@pytest.mark.parametrize("variant", ["mean", "rescaled"])
+def test_absent_cells_of_a_complete_graph_need_not_be_stored(variant: str) -> None:
+    graph = random_graph(2)
+    listed = drop_features(graph, 0.0, seed=0, observed_zeros=True)
+    expected, _, _ = tables(partial_aggregation(listed, variant))
+    result, _, _ = tables(partial_aggregation(graph, variant, complete=True))
+    np.testing.assert_allclose(result, expected, atol=1e-6)
+    incomplete, _, _ = tables(partial_aggregation(graph, variant))
+    assert not np.allclose(incomplete, expected)
+
+
 # ---- FATE ------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grafenne import FeatureGraph
+from grafenne.data import missing
 from grafenne.data.missing import draw_absent_cells, draw_distinct, drop_features
 from grafenne.errors import ParameterError
 from tests.strategies import feature_graphs
@@ -145,6 +146,22 @@ def test_all_absent_cells_of_some_nodes_are_found(graph: FeatureGraph, data: st.
         if (row, column) not in stored
     ]
     assert list(zip(node.tolist(), feature.tolist(), strict=True)) == absent
+
+
+def test_many_zeros_are_drawn_cell_by_cell_with_the_same_chances(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(missing, "MANY_ZEROS", 0)
+    monkeypatch.setattr(missing, "BLOCK", 700)  # several blocks, the last of them not full
+    graph = random_graph(100, 50, 1000)
+    hits = np.zeros(100 * 50, dtype=np.int64)
+    for seed in range(300):
+        dropped = drop_features(graph, 0.7, seed=seed, observed_zeros=True)
+        hits[dropped.values.rows * 50 + dropped.values.indices] += 1
+    assert all(within_six_sigma(int(hit), 300, 0.3) for hit in hits)
+    kept = drop_features(graph, 0.0, seed=0, observed_zeros=True)
+    assert kept.num_values == 5000
+    assert cells_of(graph).items() <= cells_of(kept).items()
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 4, 7, 10])

@@ -138,3 +138,17 @@ def test_known_zeros_are_told_where_few_cells_are_left() -> None:
     assert not zeros["sage", 0.99]
     few = [cell for cell in get_experiment("few-labels").cells if cell.method == "grafenne"]
     assert not any(configure(cell)["data"]["observed_zeros"] for cell in few)
+
+
+def test_pagnn_is_told_that_a_large_graph_is_complete_instead_of_all_its_zeros() -> None:
+    told = {
+        (cell.dataset, cell.p): configure(cell)
+        for name in ("node-classification", "physics")
+        for cell in get_experiment(name).cells
+        if cell.method == "pagnn"
+    }
+    assert told["physics", 0.0]["settings"]["complete"]
+    assert not told["physics", 0.0]["data"]["observed_zeros"]
+    for problem in (("cora", 0.0), ("physics", 0.5)):
+        assert "complete" not in told[problem]["settings"]
+        assert told[problem]["data"]["observed_zeros"]

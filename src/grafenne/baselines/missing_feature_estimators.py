@@ -65,12 +65,19 @@ class PagnnClassifier(FixedInputSettings, NodeClassifier):
     Args:
         variant: ``mean`` over the observed neighbours, or ``rescaled`` to the size that a sum
             over all neighbours has.
+        complete: Whether nothing is missing and every absent cell is a known zero, which would
+            otherwise have to be stored. Only stored values are scaled.
     """
 
     variant: str = "mean"
+    complete: bool = False
 
     def _see(self, graph: FeatureGraph) -> FeatureGraph:
-        return partial_aggregation(super()._see(graph), self.variant, self.direction)
+        if not isinstance(self.complete, bool):
+            raise ParameterError(f"complete is True or False, got {self.complete!r}.")
+        return partial_aggregation(
+            super()._see(graph), self.variant, self.direction, complete=self.complete
+        )
 
     def _count_bare_layers(self) -> int:
         return count_bare_layers("gcn", self._num_layers)

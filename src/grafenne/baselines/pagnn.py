@@ -16,7 +16,11 @@ VARIANTS = ("mean", "rescaled")
 
 
 def partial_aggregation(
-    graph: FeatureGraph, variant: str = "mean", direction: str = "both"
+    graph: FeatureGraph,
+    variant: str = "mean",
+    direction: str = "both",
+    *,
+    complete: bool = False,
 ) -> FeatureGraph:
     r"""Each node's features as aggregated from the observed cells around it.
 
@@ -36,6 +40,8 @@ def partial_aggregation(
         graph: The graph; its stored triples are the observed cells.
         variant: ``mean`` or ``rescaled``.
         direction: Which way messages run along directed edges: ``in``, ``out`` or ``both``.
+        complete: Whether nothing is missing: every absent cell is a known zero, as if it were
+            stored.
     """
     if variant not in VARIANTS:
         raise unknown_name("variant", variant, VARIANTS)
@@ -48,7 +54,7 @@ def partial_aggregation(
     whole = share @ np.ones(graph.num_nodes)
     parts = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))]
     for found in gather(share, graph.values):
-        cells = found.totals / found.weights
+        cells = found.totals / (whole[found.nodes] if complete else found.weights)
         if variant == "rescaled":
             cells *= whole[found.nodes]
         there = cells != 0

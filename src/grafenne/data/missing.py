@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 MOST_ZEROS = 200_000_000
 """Most observed zeros that are drawn; each of them takes 12 bytes or more."""
 
+MANY_ZEROS, BLOCK = 20_000_000, 1 << 22
+"""More zeros than that are drawn cell by cell, in blocks of cells: sorting would take longer."""
+
 
 def drop_features(
     graph: FeatureGraph,
@@ -102,7 +105,10 @@ def draw_absent_cells(
         Node and feature positions, by node and then by feature.
     """
     total = count_absent(values, rows)
-    ranks = draw_distinct(total, int(generator.binomial(total, chance)), generator)
+    if chance * total > MANY_ZEROS:
+        ranks = draw_each(total, chance, generator)
+    else:
+        ranks = draw_distinct(total, int(generator.binomial(total, chance)), generator)
     counts = values.counts[rows]
     stored_before = np.concatenate(([0], np.cumsum(counts)))
     absent_before = np.arange(len(rows) + 1) * values.num_features - stored_before
@@ -110,11 +116,23 @@ def draw_absent_cells(
     within = np.arange(int(stored_before[-1])) - np.repeat(stored_before[:-1], counts)
     columns = values.indices[np.repeat(values.indptr[rows], counts) + within]
     rank_of_stored = np.repeat(absent_before[:-1], counts) + columns - within
-    # Rows without an absent cell share their beginning with the next one: take the last.
-    row = np.searchsorted(absent_before, ranks, side="right") - 1
-    stored = np.searchsorted(rank_of_stored, ranks, side="right") - stored_before[row]
-    feature = ranks - absent_before[row] + stored
-    return rows[row], feature
+    # Ranks rise, so rows and stored cells look for their places among them, not the other way
+    # round: they are fewer, and how many lie before a rank is then a matter of counting.
+    drawn = np.diff(np.searchsorted(ranks, absent_before))
+    first_after = np.searchsorted(ranks, rank_of_stored)
+    stored = np.cumsum(np.bincount(first_after, minlength=len(ranks) + 1))[: len(ranks)]
+    stored -= np.repeat(stored_before[:-1], drawn)
+    feature = ranks - np.repeat(absent_before[:-1], drawn) + stored
+    return np.repeat(rows, drawn), feature
+
+
+def draw_each(total: int, chance: float, generator: np.random.Generator) -> NDArray[np.int64]:
+    """The whole numbers below ``total`` that stay when each does with probability ``chance``."""
+    parts = [np.empty(0, dtype=np.int64)]
+    for begin in range(0, total, BLOCK):
+        size = min(BLOCK, total - begin)
+        parts.append(begin + np.flatnonzero(generator.random(size, dtype=np.float32) < chance))
+    return np.concatenate(parts)
 
 
 def draw_distinct(total: int, count: int, generator: np.random.Generator) -> NDArray[np.int64]:
