@@ -6,7 +6,7 @@ import pytest
 
 from grafenne import FeatureGraph
 from grafenne.errors import GrafenneError
-from grafenne.experiments.configuration import configure
+from grafenne.experiments.configuration import configure, told_zeros
 from grafenne.experiments.fit import run_cell
 from grafenne.experiments.problem import Problem, largest_component, make_problem
 from grafenne.experiments.registry import get_experiment
@@ -138,6 +138,23 @@ def test_known_zeros_are_told_where_few_cells_are_left() -> None:
     assert not zeros["sage", 0.99]
     few = [cell for cell in get_experiment("few-labels").cells if cell.method == "grafenne"]
     assert not any(configure(cell)["data"]["observed_zeros"] for cell in few)
+
+
+def test_grafenne_behind_an_imputation_is_told_known_zeros_as_it_is_alone() -> None:
+    cells = {
+        (cell.method, cell.p): cell
+        for cell in get_experiment("node-classification").cells
+        if cell.dataset == "cora"
+    }
+    told = {key: told_zeros(configure(cell)) for key, cell in cells.items()}
+    assert told["nm+grafenne", 0.99]
+    assert not told["nm+grafenne", 0.5]
+    assert not told["nm+sage", 0.99]
+    without = configure(cells["nm+grafenne", 0.99], chosen={"observed_zeros": False})
+    assert not told_zeros(without)
+    assert without["data"]["observed_zeros"]  # the imputation itself tells them from missing cells
+    few = [cell for cell in get_experiment("few-labels").cells if cell.method == "fp+grafenne"]
+    assert not any(told_zeros(configure(cell)) for cell in few)
 
 
 def test_pagnn_is_told_that_a_large_graph_is_complete_instead_of_all_its_zeros() -> None:

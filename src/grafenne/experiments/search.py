@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from grafenne.experiments.cells import Cell, digest
-from grafenne.experiments.configuration import LARGE, configure
+from grafenne.experiments.configuration import LARGE, configure, told_zeros
 from grafenne.experiments.space import space_of
 
 SEARCH_SEEDS = (100, 101)
@@ -106,7 +106,7 @@ def trials_of(cell: Cell, count: int | None = None, epochs: int | None = None) -
         count = number_of_settings(cell)
     space = space_of(cell)
     defaults = configure(cell, epochs=epochs)
-    own = {**defaults["settings"], "observed_zeros": defaults["data"]["observed_zeros"]}
+    own = {**defaults["settings"], "observed_zeros": told_zeros(defaults)}
     configs = [
         (drawn, configure(cell, chosen=drawn, epochs=epochs) if number else defaults)
         for number, drawn in enumerate(draw_settings(own, space, count, SEARCH_SEEDS[0]))

@@ -57,12 +57,14 @@ FAR = {"reach": (10, 40)}
 """The same where few nodes are labelled too: a node must hear those that are far away."""
 
 
-def sees_zeros_itself(cell: Cell) -> bool:
-    """Whether GRAFENNE may be told which of a cell's zeros are known."""
+def may_see_zeros(cell: Cell) -> bool:
+    """Whether a search chooses if GRAFENNE is told which zeros are known."""
     from grafenne.baselines.methods import METHODS
 
     method = METHODS[method_of(cell)]
-    return method.family == "Grafenne" and method.imputer is None and cell.p >= MANY_MISSING
+    if method.family != "Grafenne" or cell.p < MANY_MISSING:
+        return False
+    return method.imputer is None or cell.data.get("split") != "few-labels"
 
 
 def space_of(cell: Cell) -> dict[str, Sequence[Any]]:
@@ -70,6 +72,6 @@ def space_of(cell: Cell) -> dict[str, Sequence[Any]]:
     from grafenne.baselines.methods import METHODS
 
     own = OWN[METHODS[method_of(cell)].family]
-    if sees_zeros_itself(cell):
+    if may_see_zeros(cell):
         own = {**ZEROS, **FAR} if cell.data.get("split") == "few-labels" else ZEROS
     return {**COMMON, "width": WIDTHS[cell.dataset in LARGE], **own}
