@@ -68,9 +68,9 @@ def sees_zeros(cell: Cell) -> bool:
 def joins_zeros(cell: Cell) -> bool:
     """Whether GRAFENNE has edges to known zeros unless a search chooses otherwise.
 
-    Behind an imputation too: with one cell in a hundred (validation, three seeds) its loss on Cora
-    is 0.473 with them and 0.485 without behind NM, 0.468 and 0.470 behind FP; on Physics with one
-    in ten thousand NM + GRAFENNE has 94.8 % with them (one seed), 93.0 % without.
+    Behind an imputation too. On validation data with one cell in a hundred (three seeds) its loss
+    on Cora is 0.473 with them and 0.485 without behind NM, 0.468 and 0.470 behind FP; on Physics
+    with one in ten thousand (one seed) 0.193 and 0.232 behind NM.
     """
     from grafenne.baselines.methods import METHODS
 
