@@ -155,6 +155,13 @@ def test_grafenne_behind_an_imputation_is_told_known_zeros_as_it_is_alone() -> N
     assert without["data"]["observed_zeros"]  # the imputation itself tells them from missing cells
     few = [cell for cell in get_experiment("few-labels").cells if cell.method == "fp+grafenne"]
     assert not any(told_zeros(configure(cell)) for cell in few)
+    links = {
+        cell.method: told_zeros(configure(cell))
+        for cell in get_experiment("link-prediction").cells
+        if cell.dataset == "cora" and cell.p == 0.99
+    }
+    assert links["grafenne"]
+    assert not links["nm+grafenne"]
 
 
 def test_pagnn_is_told_that_a_large_graph_is_complete_instead_of_all_its_zeros() -> None:
