@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from grafenne.experiments.search import (
     SEARCH_SEEDS,
     best_trial,
     expected_trials,
+    finalists,
     group_of,
     searched_cells,
     trials_of,
@@ -94,6 +96,31 @@ def test_the_lowest_loss_wins() -> None:
     # Settings 2 and 3 have the same mean loss, the third the better metric; one failed once.
     assert best_trial(rows) == {"trial": 3, "settings": {"a": 3}, "loss": 0.375, "metric": 0.75}
     assert best_trial(rows[1:2]) is None
+
+
+def test_the_best_metric_wins_where_runs_are_chosen_by_it() -> None:
+    rows = [
+        {"trial": 0, "loss": 0.5, "metric": 0.75, "settings": {"a": 0}},
+        {"trial": 1, "loss": 0.25, "metric": 0.5, "settings": {"a": 1}},
+        {"trial": 2, "loss": 0.375, "metric": 0.75, "settings": {"a": 2}},
+    ]
+    best = best_trial(rows, "metric")
+    assert best is not None
+    assert best["trial"] == 2  # as good as the first, and less sure of what is wrong
+
+    plain = trials_of(paper_cells()[0], 4)
+    chosen = {**plain[0].config["settings"], "select": "metric"}
+    trials = [
+        replace(trial, config={**trial.config, "settings": {**chosen, "width": trial.number}})
+        for trial in plain
+    ]
+    scores = [(0.1, 0.2), (0.2, 0.4), (0.3, 0.4), (0.4, 0.6)]
+    for group, kept in ((plain, {0, 1, 2}), (trials, {1, 2, 3})):
+        found = {
+            trial.identity: dict(zip(("loss", "metric"), scores[trial.number], strict=True))
+            for trial in group
+        }
+        assert finalists(group, found) == kept
 
 
 def test_only_the_best_of_the_first_seed_are_tried_again() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 import torch
@@ -17,9 +17,18 @@ from grafenne.training.progress import PlainProgress
 
 
 class Scripted:
-    """One weight that falls by the learning rate times the slope, and given validation losses."""
+    """One weight that falls by the learning rate times the slope, and given validation losses.
 
-    def __init__(self, validation: list[float], *, slope: float = 1.0, steps: int = 1) -> None:
+    The metric is 0.5 unless it is given beside them.
+    """
+
+    def __init__(
+        self,
+        validation: Sequence[float | tuple[float, float]],
+        *,
+        slope: float = 1.0,
+        steps: int = 1,
+    ) -> None:
         self.network = nn.Linear(1, 1, bias=False)
         nn.init.zeros_(self.network.weight)
         self.validation, self.slope, self.steps = iter(validation), slope, steps
@@ -38,7 +47,8 @@ class Scripted:
     def validate(self) -> tuple[float, float]:
         self.network.eval()
         self.after.append(float(self.network.weight.detach()))
-        return next(self.validation), 0.5
+        validation = next(self.validation)
+        return validation if isinstance(validation, tuple) else (validation, 0.5)
 
 
 def run(objective: Scripted, **settings: object) -> object:
@@ -54,6 +64,30 @@ def test_patience_ends_training_and_the_best_weights_come_back() -> None:
     assert objective.after[1] != objective.after[4]
     assert float(objective.network.weight.detach()) == objective.after[1]
     assert not objective.network.training
+
+
+@pytest.mark.parametrize(
+    ("settings", "best"),
+    [
+        ({}, 3),
+        ({"select": "metric"}, 2),  # the same metric as before it, and a lower loss
+        ({"select": "metric", "metric_falls": True}, 4),
+    ],
+)
+def test_the_epoch_that_is_kept_is_the_best_by_loss_or_by_metric(
+    settings: dict[str, object], best: int
+) -> None:
+    epochs = [(4.0, math.nan), (3.0, 0.8), (2.0, 0.8), (1.0, 0.6), (5.0, 0.5)]
+    objective = Scripted(epochs)
+    history = run(objective, epochs=5, patience=9, **settings)
+    assert (history.best_epoch, history.best_loss) == (best, epochs[best][0])
+    assert float(objective.network.weight.detach()) == objective.after[best]
+
+
+def test_patience_counts_epochs_since_the_best_metric() -> None:
+    objective = Scripted([(4.0, 0.9), (3.0, 0.8), (2.0, 0.7), (1.0, 0.6)])
+    history = run(objective, epochs=9, patience=2, select="metric")
+    assert (len(history.epochs), history.best_epoch, history.stopped) == (3, 0, "patience")
 
 
 def test_training_ends_after_the_last_epoch() -> None:

@@ -31,6 +31,9 @@ from grafenne.training.identity import describe_setting
 from grafenne.training.loop import History, Objective, TrainingSettings, train
 from grafenne.training.progress import make_progress
 
+FALLING = ("rmse",)
+"""Metrics of which less is better."""
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
@@ -53,6 +56,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
     patience: int = 60
     schedule: str = "constant"
     clip_norm: float | None = 5.0
+    select: str = "loss"
     validation_share: float = 0.2
     random_state: int = 0
     device: str = "cpu"
@@ -146,6 +150,8 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
             weight_decay=self.weight_decay,
             schedule=self.schedule,
             clip_norm=self.clip_norm,
+            select=self.select,
+            metric_falls=metric in FALLING,
         )
         saved = None
         if checkpoint is not None:

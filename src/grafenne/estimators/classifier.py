@@ -148,9 +148,11 @@ class GrafenneClassifier(NodeClassifier, GrafenneNodeEstimator):
         learning_rate: Step size of Adam.
         weight_decay: L2 penalty.
         epochs: Most passes over the training nodes.
-        patience: Epochs without a better validation loss before training stops.
+        patience: Epochs without a better one before training stops.
         schedule: ``constant`` or ``cosine`` learning rate.
         clip_norm: Largest norm of a gradient.
+        select: Which epoch is kept: that of the lowest validation ``loss``, or of the best
+            validation ``metric`` (accuracy, AUC, or RMSE).
         validation_share: Share of the labelled nodes set aside for validation when ``fit`` is
             given no split.
         batch_size: Nodes per training step; ``None`` trains on the whole graph at once. With it,

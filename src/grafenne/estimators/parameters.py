@@ -16,7 +16,7 @@ from grafenne.nn.features import KINDS, is_learned
 from grafenne.nn.layer import NORMALISATIONS
 from grafenne.nn.node_to_node import BACKBONES
 from grafenne.nn.phase import MODES
-from grafenne.training.loop import SCHEDULES
+from grafenne.training.loop import SCHEDULES, SELECTIONS
 
 if TYPE_CHECKING:
     from grafenne.estimators.base import NetworkEstimator
@@ -36,6 +36,7 @@ NAMES: dict[str, Sequence[str]] = {
     "scaling": METHODS,
     "direction": ("both", "in", "out"),
     "schedule": SCHEDULES,
+    "select": SELECTIONS,
 }
 
 

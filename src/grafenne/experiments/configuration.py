@@ -23,7 +23,7 @@ FILLED_CELLS = {False: 512, True: 64}
 FILLED_CELLS_OF_GRAFENNE = {False: 128, True: 64}
 """The same for GRAFENNE, which pays more for each of them."""
 
-ADDED_LATER = ("complete", "direct", "hidden_share")
+ADDED_LATER = ("complete", "direct", "hidden_share", "select")
 """Settings that came after the first results. At their defaults, which change nothing for the data
 of the tables, they are no part of a configuration: those results stay valid."""
 

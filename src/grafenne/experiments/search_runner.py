@@ -19,6 +19,7 @@ from grafenne.experiments.search import (
     finalists,
     group_of,
     searched_cells,
+    selection_of,
     trials_of,
     worth_trying,
 )
@@ -126,7 +127,7 @@ def _choose(
     """Keeps the settings of the best trial, if that is news."""
     last = finalists(group, found)
     finals = [trial for trial in group if trial.number in last]
-    best = best_trial(found[trial.identity] for trial in finals)
+    best = best_trial((found[trial.identity] for trial in finals), selection_of(group))
     if best is None:
         return
     # A line from before the space had other names may hold the same trial under those.

@@ -22,6 +22,7 @@ from grafenne.training.distributed import mean_of_all, of_main, parallel
 from grafenne.training.progress import Progress
 
 SCHEDULES = ("constant", "cosine")
+SELECTIONS = ("loss", "metric")
 LARGEST = 1e30
 """Adam computes with 32-bit numbers, and divides by what may be as small as 1e-3."""
 STEP_OF_SEEDS = 0x9E3779B97F4A7C15
@@ -34,12 +35,15 @@ class TrainingSettings:
 
     Attributes:
         epochs: Most passes over the training nodes.
-        patience: Epochs without a better validation loss before training stops.
+        patience: Epochs without a better one before training stops.
         learning_rate: Step size of Adam.
         weight_decay: L2 penalty of Adam.
         schedule: ``constant``, or ``cosine`` to bring the learning rate down to zero over
             ``epochs``.
         clip_norm: Largest norm of a gradient; ``None`` for no bound.
+        select: Which epoch is the best: that of the lowest validation ``loss``, or of the best
+            validation ``metric``, and among equal ones of the lowest loss.
+        metric_falls: Whether a lower metric is better.
     """
 
     epochs: int = 300
@@ -48,6 +52,8 @@ class TrainingSettings:
     weight_decay: float = 5e-4
     schedule: str = "constant"
     clip_norm: float | None = 5.0
+    select: str = "loss"
+    metric_falls: bool = False
 
     def __post_init__(self) -> None:
         if self.epochs < 1:
@@ -64,6 +70,8 @@ class TrainingSettings:
             )
         if self.schedule not in SCHEDULES:
             raise unknown_name("schedule", self.schedule, SCHEDULES)
+        if self.select not in SELECTIONS:
+            raise unknown_name("select", self.select, SELECTIONS)
         if self.clip_norm is not None and not self.clip_norm > 0:
             raise ParameterError(f"clip_norm must be above 0, or None, got {self.clip_norm}.")
 
@@ -72,6 +80,14 @@ class TrainingSettings:
         if self.schedule == "constant":
             return self.learning_rate
         return self.learning_rate * 0.5 * (1 + math.cos(math.pi * epoch / self.epochs))
+
+    def rank(self, loss: float, metric: float) -> tuple[float, float]:
+        """What epochs are compared by, from their validation loss and metric: lower is better."""
+        if self.select == "loss":
+            return (loss, 0.0)
+        if math.isnan(metric):  # such as the AUC of pairs that are all edges
+            return (math.inf, loss)
+        return (metric if self.metric_falls else -metric, loss)
 
 
 class Objective(Protocol):
@@ -140,7 +156,7 @@ def train(
     progress: Progress | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> History:
-    """Trains ``objective.network`` and leaves the weights of the best validation loss in it.
+    """Trains ``objective.network`` and leaves the weights of the best epoch in it.
 
     Args:
         objective: The losses.
@@ -185,7 +201,7 @@ def train(
             validation, metric = of_main(*objective.validate())
             if not math.isfinite(validation):
                 raise NotFiniteError("validation loss")
-            if validation < history.best_loss:
+            if _is_best(history, settings, validation, metric):
                 _check_weights(network)
                 history.best_epoch, history.best_loss = len(history.epochs), validation
                 best = _weights(network)
@@ -240,6 +256,14 @@ class _Boundary:
         checkpoint.save(
             self.network, self.optimizer, self.bits, self.history, self.best, self.inside
         )
+
+
+def _is_best(history: History, settings: TrainingSettings, loss: float, metric: float) -> bool:
+    """Whether an epoch is better than all before it."""
+    if history.best_epoch < 0:
+        return True
+    _, best_loss, best_metric = history.epochs[history.best_epoch]
+    return settings.rank(loss, metric) < settings.rank(best_loss, best_metric)
 
 
 def _goes_on(history: History, settings: TrainingSettings) -> bool:
