@@ -155,6 +155,19 @@ def test_reach_is_chosen_where_features_are_few() -> None:
     assert GrafenneClassifier(**settings, reach=3).fit(few).reach_ == 3
 
 
+@pytest.mark.parametrize(("edges", "steps"), [(59, 10), (60, 3)])
+def test_three_steps_are_enough_where_nodes_have_ten_neighbours(edges: int, steps: int) -> None:
+    sources, targets = np.triu_indices(12, 1)
+    graph = FeatureGraph.from_arrays(
+        [f"n{number}" for number in range(12)],
+        ["f"],
+        (np.arange(12), np.zeros(12, dtype=int), np.ones(12)),
+        (sources[:edges], targets[:edges]),
+        labels=[str(number % 2) for number in range(12)],
+    )
+    assert GrafenneClassifier(width=4, epochs=1).fit(graph).reach_ == steps
+
+
 @pytest.mark.parametrize("reach", [-1, 1.5, True, "far"])
 def test_a_reach_that_is_none_is_refused(reach: object) -> None:
     with pytest.raises(ParameterError, match="reach must be a whole number"):

@@ -244,6 +244,9 @@ def _train(context: UpdateContext, plan: Strategy) -> tuple[int, History | None,
         patience=plan.epochs,
         learning_rate=plan.learning_rate or SLOWER * learner.learning_rate,
         weight_decay=learner.weight_decay if plan.weight_decay else 0.0,
+        feature_decay=(
+            learner._feature_decay(context.after, len(nodes)) if plan.weight_decay else None
+        ),
         clip_norm=learner.clip_norm,
     )
     begin = copy.deepcopy(network.state_dict())

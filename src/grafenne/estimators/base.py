@@ -130,6 +130,15 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
             return self.num_layers
         return 3 if getattr(self, "labels_as_features", False) else 2
 
+    def _feature_decay(self, graph: FeatureGraph, examples: int) -> float | None:
+        """L2 penalty of trained feature vectors; ``None`` for that of all other weights.
+
+        Args:
+            graph: The graph to learn from.
+            examples: How many nodes or edges there are to learn from.
+        """
+        return None
+
     def _count_bare_layers(self) -> int:
         """How many of the encoder's layers have no weights."""
         return 0
@@ -140,14 +149,25 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
         bits: RandomBits,
         metric: str,
         checkpoint: Path | str | None,
-        data: Callable[[], str] = str,
+        data: Callable[[], str],
+        feature_decay: float | None = None,
     ) -> History:
-        """Runs the training loop; ``data`` tells what is trained on, for checkpoints."""
+        """Runs the training loop.
+
+        Args:
+            objective: The losses.
+            bits: Source of all randomness.
+            metric: Name of the validation metric.
+            checkpoint: Where to save now and then.
+            data: Tells what is trained on, for checkpoints.
+            feature_decay: L2 penalty of trained feature vectors; ``None`` for that of all weights.
+        """
         settings = TrainingSettings(
             epochs=self.epochs,
             patience=self.patience,
             learning_rate=self.learning_rate,
             weight_decay=self.weight_decay,
+            feature_decay=feature_decay,
             schedule=self.schedule,
             clip_norm=self.clip_norm,
             select=self.select,

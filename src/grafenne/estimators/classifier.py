@@ -127,8 +127,8 @@ class GrafenneClassifier(NodeClassifier, GrafenneNodeEstimator):
         skip: Whether the first phase 1 and every layer reach the output directly.
         reach: From how many edges away a node hears the features of others in its first phase 1,
             beside what the layers bring. ``None`` for 10 where nodes have fewer than four
-            features on average (none when training in batches), else 0; known zeros do not count
-            where nearly all values are zero.
+            features on average (3 if they have ten neighbours or more, none when training in
+            batches), else 0; known zeros do not count where nearly all values are zero.
         direct: Whether each feature also has two vectors that are simply added up, for the nodes
             that have it and for their neighbours (:func:`~grafenne.nn.evidence.direct_evidence`);
             for ``learned`` features. ``None`` to do so where features are fields of records: most
@@ -137,7 +137,9 @@ class GrafenneClassifier(NodeClassifier, GrafenneNodeEstimator):
         feature_dropout: Share of feature values hidden in training, which prepares for nodes
             with few of them; by default so many that an average node keeps about four, at least
             0.3 where there is a ``reach``, at most 0.3 where ``direct`` adds them up, and at most
-            0.5 where more than ten thousand nodes teach.
+            0.5 where more than ten thousand nodes teach (0.8 if nearly all values are zero).
+        feature_decay: L2 penalty of trained feature vectors; ``None`` for ``weight_decay``, or 0
+            where nodes have fewer than four features on average and more than ten thousand teach.
         kind_dropout: Probability that a node lacks all its features of a kind in a training
             step, for each kind (what stands before the first ``:`` or ``=`` of their names):
             for nodes that will lack a kind that the training nodes have.

@@ -44,6 +44,7 @@ class GrafenneEstimator(NetworkEstimator):
     reach: int | None = None
     direct: bool | None = False
     feature_dropout: float | None = None
+    feature_decay: float | None = None
     feature_edges: bool = True
     batch_size: int | None = None
     neighbours: Any = None
@@ -78,7 +79,14 @@ class GrafenneEstimator(NetworkEstimator):
             )
         if by_company:
             start = company_start(prepared, self.width, telling, shared=self.shared_start)
-            network.encoder.features.begin(start)
+            network.encoder.features.begin(self._start_scale(telling is not None, examples) * start)
+
+    def _start_scale(self, known_zeros: bool, examples: int) -> float:
+        """Scale at which vectors start by company, see :func:`fitting_start_scale`."""
+        return 1.0
+
+    def _feature_decay(self, graph: FeatureGraph, examples: int) -> float | None:
+        return self.feature_decay
 
     def _rebuild_network(self, kind: Any, names: Vocabulary, feature_edges: bool) -> nn.Module:
         features = self._make_features(kind, names)

@@ -98,6 +98,7 @@ class LinkPredictor(NetworkEstimator):
                 lambda: data_checksum(
                     prepared, split.train, split.validation, split.validation_negatives
                 ),
+                self._feature_decay(split.graph, len(split.train)),
             )
         except TrainingError as error:
             if error.history is not None:

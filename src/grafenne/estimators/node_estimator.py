@@ -22,6 +22,7 @@ from grafenne.errors import DataError, TrainingError
 from grafenne.estimators.base import NetworkEstimator
 from grafenne.estimators.checks import check_graph, check_outputs
 from grafenne.estimators.explain import Explanation, explain_node
+from grafenne.estimators.fitting import fitting_feature_decay, fitting_start_scale
 from grafenne.estimators.grafenne_estimator import GrafenneEstimator
 from grafenne.estimators.parameters import check_parameters
 from grafenne.nn.feature_embedding import FeatureEmbedding
@@ -118,6 +119,7 @@ class NodeEstimator(NetworkEstimator):
                     split.validation,
                     targets.numpy()[np.concatenate((split.train, split.validation))],
                 ),
+                self._feature_decay(graph, len(split.train)),
             )
         except TrainingError as error:
             if error.history is not None:
@@ -208,6 +210,15 @@ class GrafenneNodeEstimator(NodeEstimator, GrafenneEstimator):
             node_rate=self.node_dropout,
             first_label=first_label,
         )
+
+    def _start_scale(self, known_zeros: bool, examples: int) -> float:
+        return fitting_start_scale(known_zeros, examples)
+
+    def _feature_decay(self, graph: FeatureGraph, examples: int) -> float | None:
+        # In batches nobody waits for a pass over all values; evidence was tried with a penalty.
+        if self.feature_decay is not None or self.direct_ or self._in_blocks:
+            return self.feature_decay
+        return fitting_feature_decay(graph, examples)
 
     def _make_features(self, kind: Any, names: Vocabulary) -> FeatureEmbedding:
         shown: LabelFeatures | None = getattr(self, "label_features_", None)

@@ -73,6 +73,8 @@ def check_parameters(estimator: NetworkEstimator) -> None:
         )
     _check_size("learning_rate", settings["learning_rate"], above_zero=True)
     _check_size("weight_decay", settings["weight_decay"], above_zero=False)
+    if settings.get("feature_decay") is not None:
+        _check_size("feature_decay", settings["feature_decay"], above_zero=False)
     if settings["clip_norm"] is not None:
         _check_size("clip_norm", settings["clip_norm"], above_zero=True)
     seed = settings["random_state"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grafenne.experiments.cells import Cell
-from grafenne.experiments.configuration import LARGE, MANY_MISSING, joins_zeros, method_of
+from grafenne.experiments.configuration import LARGE, MANY_MISSING, may_join_zeros, method_of
 
 COMMON: Mapping[str, Sequence[Any]] = {
     "learning_rate": (0.003, 0.01, 0.02),
@@ -64,7 +64,7 @@ def may_see_zeros(cell: Cell) -> bool:
     method = METHODS[method_of(cell)]
     if method.family != "Grafenne" or cell.p < MANY_MISSING:
         return False
-    return method.imputer is None or joins_zeros(cell)
+    return method.imputer is None or may_join_zeros(cell)
 
 
 def space_of(cell: Cell) -> dict[str, Sequence[Any]]:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from grafenne.errors import ParameterError, TrainingError, unknown_name
+from grafenne.nn.learned_features import LearnedFeatures
 from grafenne.ops import RandomBits
 from grafenne.ops.memory import kept_memory
 from grafenne.training.checkpoint import Checkpoint
@@ -38,6 +39,7 @@ class TrainingSettings:
         patience: Epochs without a better one before training stops.
         learning_rate: Step size of Adam.
         weight_decay: L2 penalty of Adam.
+        feature_decay: The same of trained feature vectors; ``None`` for ``weight_decay``.
         schedule: ``constant``, or ``cosine`` to bring the learning rate down to zero over
             ``epochs``.
         clip_norm: Largest norm of a gradient; ``None`` for no bound.
@@ -50,6 +52,7 @@ class TrainingSettings:
     patience: int = 50
     learning_rate: float = 0.01
     weight_decay: float = 5e-4
+    feature_decay: float | None = None
     schedule: str = "constant"
     clip_norm: float | None = 5.0
     select: str = "loss"
@@ -64,10 +67,10 @@ class TrainingSettings:
             raise ParameterError(
                 f"learning_rate must be above 0 and at most {LARGEST:g}, got {self.learning_rate}."
             )
-        if not 0 <= self.weight_decay <= LARGEST:
-            raise ParameterError(
-                f"weight_decay must be from 0 to {LARGEST:g}, got {self.weight_decay}."
-            )
+        for name in ("weight_decay", "feature_decay"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value <= LARGEST:
+                raise ParameterError(f"{name} must be from 0 to {LARGEST:g}, got {value}.")
         if self.schedule not in SCHEDULES:
             raise unknown_name("schedule", self.schedule, SCHEDULES)
         if self.select not in SELECTIONS:
@@ -171,9 +174,7 @@ def train(
             weights until then.
     """
     network = objective.network
-    optimizer = torch.optim.Adam(
-        network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
-    )
+    optimizer = torch.optim.Adam(_groups(network, settings), lr=settings.learning_rate)
     history, best = History(), _weights(network)
     inside: Inside | None = None
     boundary: _Boundary | None = None
@@ -225,6 +226,20 @@ def train(
     network.load_state_dict(best)
     network.eval()
     return history
+
+
+def _groups(network: nn.Module, settings: TrainingSettings) -> list[dict[str, Any]]:
+    """The parameters of a network by their L2 penalty."""
+    usual, vectors = settings.weight_decay, settings.feature_decay
+    if vectors is None or vectors == usual:
+        return [{"params": list(network.parameters()), "weight_decay": usual}]
+    learned = [part.weight for part in network.modules() if isinstance(part, LearnedFeatures)]
+    apart = {id(parameter) for parameter in learned}
+    others = [each for each in network.parameters() if id(each) not in apart]
+    return [
+        {"params": others, "weight_decay": usual},
+        {"params": learned, "weight_decay": vectors},
+    ]
 
 
 class _Boundary:
