@@ -109,6 +109,22 @@ def test_validation_labels_only_choose() -> None:
     assert outcomes == {True, False}
 
 
+@pytest.mark.parametrize("strategy", ["warm-start", "finetune"])
+def test_vectors_decay_in_updates_as_they_do_in_training(strategy: str) -> None:
+    graph, delta = small_graph(), small_change()
+    split = small_split(graph.apply(delta))
+    unjudged = Split(split.train, np.array([], dtype=np.int64), split.test)
+
+    def size(**settings: Any) -> float:
+        model = fitted().set_params(weight_decay=1.0, **settings)
+        model.update(graph, delta, strategy=strategy, epochs=5, split=unjudged)
+        return float(model.network_.encoder.features.weight.detach().norm())
+
+    usual, none = size(), size(feature_decay=0.0)
+    # Of these two only the one that trains on all nodes has a penalty.
+    assert (usual < none) if strategy == "warm-start" else (usual == none)
+
+
 def test_no_change_changes_nothing() -> None:
     graph, model = small_graph(), fitted()
     for strategy in ("ewc", "finetune", "warm-start"):
