@@ -54,6 +54,7 @@ def test_does_the_matrix_work_of_a_step_and_little_else(dataset: str, heads: int
 def test_evaluation_is_the_forward_part() -> None:
     problem, case = load_problem("tiny-valued"), Case("tiny-valued", 8)
     limit = LowerLimit(problem, case)
+    limit.run("step", 1)  # as above
     with CountMultiplications() as forward:
         limit.run("evaluate", 1)
     with CountMultiplications() as step:
