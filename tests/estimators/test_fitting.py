@@ -13,6 +13,12 @@ from grafenne.estimators import fitting
 from tests.estimators.cases import graph_for, make
 
 
+def nearly_all_zeros(graph: FeatureGraph, one_in: int = 20) -> FeatureGraph:
+    """The graph with one value in so many 1 and all others 0."""
+    ones = np.arange(graph.num_values) % one_in == 0
+    return graph.replace(values=replace(graph.values, data=ones.astype(graph.values.data.dtype)))
+
+
 @pytest.mark.parametrize(
     ("features", "examples", "rate"),
     [
@@ -49,19 +55,10 @@ def test_much_is_hidden_where_many_nodes_are_told_apart_by_their_known_zeros(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(fitting, "MANY_EXAMPLES", 12)
-    graph = graph_for("classifier", features=40)
-    ones = np.arange(graph.num_values) % one_in == 0
-    values = replace(graph.values, data=ones.astype(graph.values.data.dtype))
+    graph = nearly_all_zeros(graph_for("classifier", features=40), one_in)
     split = Split(np.arange(examples), np.arange(examples, 29))
-    model = make("classifier", epochs=1, reach=0, **settings)
-    model.fit(graph.replace(values=values), split)
+    model = make("classifier", epochs=1, reach=0, **settings).fit(graph, split)
     assert model.network_.encoder.feature_dropout.rate == pytest.approx(rate, abs=0.08)
-
-
-def nearly_all_zeros(graph: FeatureGraph) -> FeatureGraph:
-    """The graph with one value in twenty 1 and all others 0."""
-    ones = np.arange(graph.num_values) % 20 == 0
-    return graph.replace(values=replace(graph.values, data=ones.astype(graph.values.data.dtype)))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from grafenne.data.feature_graph import FeatureGraph
 from grafenne.data.feature_kinds import feature_kinds
 
 MANY_EXAMPLES = 10_000
-"""With more nodes to learn from than that, fewer features are hidden in training."""
+"""With more nodes to learn from than that, other settings fit."""
 
 FEW_FEATURES, MANY_NEIGHBOURS = 4, 10
 """Values that tell something, and neighbours, of an average node."""
