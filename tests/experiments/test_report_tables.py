@@ -235,10 +235,11 @@ def test_one_command_makes_a_cell_again(tmp_path: Path) -> None:
 
 
 def test_markdown_has_the_paper_beside_ours(tmp_path: Path) -> None:
-    rows = [*method_rows("sage", (0.80, 0.82, 0.84)), *method_rows("a|b", (0.5, 0.5, 0.5))]
+    rows = method_rows("sage", (0.80, 0.82, 0.84, 0.81, 0.83))
+    rows += method_rows("a|b", (0.5, 0.5, 0.5))
     text = report_markdown(read(tmp_path, rows))
-    assert "| GraphSAGE | 83.80 ± 0.48 | **82.00 ± 2.00** | 83.06 ± 0.62 | – |" in text
-    assert "a\\|b" in text
+    assert "| GraphSAGE | 83.80 ± 0.48 | **82.00 ± 1.58** | 83.06 ± 0.62 | – |" in text
+    assert "| a\\|b | – | 50.00 ± 0.00 (n = 3) | – | – |" in text
 
 
 def test_markdown_sums_up_streams_and_unseen_features(tmp_path: Path) -> None:
@@ -274,8 +275,8 @@ def test_the_main_table_has_a_line_per_problem(tmp_path: Path) -> None:
     ]
     lines = main_table(read(tmp_path, rows)).splitlines()
     assert len(lines) == 3
-    assert lines[2].startswith("| cora | 0 | 87.6 ± 0.73 | **85.00 ± 1.00** |")
-    assert "81.00 ± 1.00 GraphSAGE | +4.00 (p = 0.02" in lines[2]
+    assert lines[2].startswith("| cora | 0 | 87.6 ± 0.73 | **85.00 ± 1.00** (n = 3) |")
+    assert "81.00 ± 1.00 (n = 3) GraphSAGE | +4.00 (p = 0.02" in lines[2]
     assert main_table(Results()).startswith("No runs yet")
 
 
@@ -283,13 +284,13 @@ def test_gat_and_gin_count_among_the_best_of_the_main_table(tmp_path: Path) -> N
     beside = [
         {**row, "experiment": "backbones"}
         for row in (
-            *method_rows("gat", (0.82, 0.83, 0.84)),
-            *method_rows("grafenne-gin", (0.86, 0.88, 0.87)),
+            *method_rows("gat", (0.82, 0.83, 0.84, 0.82, 0.84)),
+            *method_rows("grafenne-gin", (0.86, 0.88, 0.87, 0.86, 0.88)),
         )
     ]
     rows = [
-        *method_rows("sage", (0.80, 0.81, 0.82)),
-        *method_rows("grafenne", (0.84, 0.86, 0.85)),
+        *method_rows("sage", (0.80, 0.81, 0.82, 0.80, 0.82)),
+        *method_rows("grafenne", (0.84, 0.86, 0.85, 0.84, 0.86)),
         *beside,
     ]
     line = main_table(read(tmp_path, rows)).splitlines()[2]

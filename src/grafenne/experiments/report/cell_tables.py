@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from grafenne.experiments.paper import published_figures
-from grafenne.experiments.report.cells import Cell
+from grafenne.experiments.report.cells import WANTED_SEEDS, Cell
 from grafenne.experiments.report.markup import (
     DASH,
     box,
@@ -16,8 +16,6 @@ from grafenne.experiments.report.markup import (
 )
 from grafenne.experiments.report.methods import GROUP_TITLES, GROUPS, RowKey
 from grafenne.experiments.report.tables import Block, Column, Entry, Table
-
-WANTED_SEEDS = 5
 
 
 def block_html(table: Table, block: Block) -> str:

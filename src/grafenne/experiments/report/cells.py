@@ -10,6 +10,9 @@ from typing import Any
 
 from grafenne.experiments.report.runs import Results, Run
 
+WANTED_SEEDS = 5
+"""A cell of another number of seeds says how many it has."""
+
 FEWEST_SEEDS = 3
 """With fewer common seeds there is no test."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from grafenne.experiments.report import continual, inductive
 from grafenne.experiments.report.cell_tables import published_of
-from grafenne.experiments.report.cells import Cells
+from grafenne.experiments.report.cells import WANTED_SEEDS, Cells
 from grafenne.experiments.report.datasets import COUNTS, counts, remarks
 from grafenne.experiments.report.losses import find_losses
 from grafenne.experiments.report.markup import DASH, figure_text, p_value_text
@@ -174,7 +174,8 @@ def _figure(entry: Entry | None, percent: bool = True) -> str:
     shown = figure_text(cell.mean, percent)
     if cell.std is not None:
         shown += f" ± {figure_text(cell.std, percent)}"
-    return f"**{shown}**" if entry.is_best else shown
+    shown = f"**{shown}**" if entry.is_best else shown
+    return shown if cell.n == WANTED_SEEDS else f"{shown} (n = {cell.n})"
 
 
 def _printed(entry: Entry) -> str:
