@@ -5,9 +5,12 @@ import pytest
 import torch
 from scipy import sparse
 
-from grafenne import FeatureGraph, to_allotropic
+from grafenne import FeatureGraph, drop_features, to_allotropic
 from grafenne.baselines import gcnmf
 from grafenne.ops import SparsePattern, sparse_product
+from tests import reference
+from tests.baselines import loops
+from tests.small_graphs import random_graph
 
 
 @pytest.fixture
@@ -61,3 +64,22 @@ def test_a_loop_of_the_graph_and_the_added_one_carry_the_same_draw() -> None:
     mean, variance = gcnmf.propagate(adjacency, start, start)
     np.testing.assert_allclose(mean.numpy(), matrix @ start.numpy())
     np.testing.assert_allclose(variance.numpy(), matrix**2 @ start.numpy())
+
+
+def test_known_zeros_are_left_out_of_products_and_change_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sparse_graph = drop_features(random_graph(5, nodes=12, features=8), 0.7, seed=1)
+    half_known = drop_features(sparse_graph, 0.5, seed=2, observed_zeros=True)
+    graph = to_allotropic(half_known)
+    cells, places = gcnmf.valued_cells(graph)
+    assert places is not None
+    assert 0 < cells.num_entries < len(graph.values) / 2
+    encoder = reference.randomised(gcnmf.Gcnmf(8, width=4, components=3), scale=0.5)
+    layer = encoder.layers[0]
+    torch.testing.assert_close(layer(graph, None), loops.mixture_input(layer, graph))
+
+    keep = (torch.arange(len(graph.values)) % 3 > 0).double() * 1.5
+    few = layer(graph, keep)
+    monkeypatch.setattr(gcnmf, "valued_cells", lambda graph: (graph.incidence, None))
+    reference.assert_same(lambda: few, lambda: layer(graph, keep), encoder.parameters())

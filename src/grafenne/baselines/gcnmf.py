@@ -140,8 +140,9 @@ class MixtureInput(nn.Module):
     def forward(self, graph: AllotropicGraph, keep: Tensor | None) -> Tensor:
         """``[num_nodes, width]``, already through its ReLU."""
         dtype, count = self.weight.dtype, self.components
-        values = kept_values(graph.edge_values(dtype), keep)
-        certain = sparse_product(graph.incidence, values, self.weight)  # X W
+        cells, places = valued_cells(graph)
+        values = taken(kept_values(graph.edge_values(dtype), keep), places)
+        certain = sparse_product(cells, values, self.weight)  # X W
         means, variances = self.means, self.log_variances.exp()
         guesses = means.t().unsqueeze(2) * self.weight.unsqueeze(1)  # [features, k, width]
         spreads = variances.t().unsqueeze(2) * self.weight.square().unsqueeze(1)
@@ -157,15 +158,40 @@ class MixtureInput(nn.Module):
 
     def responsibilities(self, graph: AllotropicGraph, means: Tensor, variances: Tensor) -> Tensor:
         """Mixture weights of each node given its observed cells, ``[num_nodes, components]``."""
-        values = graph.edge_values(self.weight.dtype)
+        cells, places = valued_cells(graph)
+        values = taken(graph.edge_values(self.weight.dtype), places)
         squares = None if values is None else values.square()
         precision = variances.reciprocal().t()  # [features, k]
         scaled = means.t() * precision
         constant = means.t() * scaled + variances.log().t()
-        apart = sparse_product(graph.incidence, squares, precision)
-        apart = apart - 2 * sparse_product(graph.incidence, values, scaled)
+        apart = sparse_product(cells, squares, precision)
+        apart = apart - 2 * sparse_product(cells, values, scaled)
         apart = apart + (constant.sum(dim=0) - sum_over_missing(graph, constant))
         return torch.softmax(self.mixture.log_softmax(0) - 0.5 * apart, dim=1)
+
+
+def valued_cells(graph: AllotropicGraph) -> tuple[SparsePattern, Tensor | None]:
+    """The observed cells whose value is not zero, and their places; ``None`` if all are taken.
+
+    Products with values need no others, and where many cells are known nearly all of them are
+    zeros (CiteSeer, p = 0.5: an epoch takes a quarter less).
+    """
+
+    def find() -> tuple[SparsePattern, Tensor | None]:
+        observed = graph.incidence
+        places = graph.values.nonzero().squeeze(1)
+        if 2 * len(places) > observed.num_entries:
+            return observed, None
+        counts = torch.bincount(observed.rows[places].long(), minlength=observed.num_rows)
+        indptr = torch.cat((counts.new_zeros(1), counts.cumsum(0)))
+        return SparsePattern(indptr, observed.indices[places], observed.num_columns), places
+
+    return graph.once("valued cells", find)
+
+
+def taken(values: Tensor | None, places: Tensor | None) -> Tensor | None:
+    """The values at some places; ``None`` stands for values of 1, and for all places."""
+    return values if values is None or places is None else values[places]
 
 
 def sum_over_missing(graph: AllotropicGraph, rows: Tensor) -> Tensor:
@@ -211,15 +237,20 @@ class BlockProduct(torch.autograd.Function):
 
 def unpacked_rows(pattern: SparsePattern, dtype: torch.dtype) -> Iterator[tuple[slice, Tensor]]:
     """A few rows of a pattern at a time: which, and their ones and zeros."""
-    width = pattern.num_columns
-    step = max(1, BLOCK_CELLS // max(width, 1))
+    from scipy import sparse
+
+    indptr, indices = pattern.indptr.cpu().numpy(), pattern.indices.cpu().numpy()
+    step = max(1, BLOCK_CELLS // max(pattern.num_columns, 1))
     for top in range(0, pattern.num_rows, step):
         places = slice(top, min(top + step, pattern.num_rows))
-        begin, end = int(pattern.indptr[places.start]), int(pattern.indptr[places.stop])
-        block = torch.zeros(places.stop - top, width, dtype=dtype, device=pattern.device)
-        row = pattern.rows[begin:end].long() - top
-        block.view(-1)[row * width + pattern.indices[begin:end].long()] = 1
-        yield places, block
+        begin, end = indptr[places.start], indptr[places.stop]
+        starts = indptr[places.start : places.stop + 1] - begin
+        ones = np.ones(end - begin, dtype=np.float32)
+        # SciPy's loop over a row takes a tenth of the time of a scatter by torch.
+        block = sparse.csr_array(
+            (ones, indices[begin:end], starts), shape=(places.stop - top, pattern.num_columns)
+        )
+        yield places, torch.from_numpy(block.toarray()).to(pattern.device, dtype)
 
 
 def missing_cells(observed: SparsePattern) -> SparsePattern | None:
