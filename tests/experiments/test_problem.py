@@ -164,6 +164,18 @@ def test_grafenne_behind_an_imputation_is_told_known_zeros_as_it_is_alone() -> N
     assert not links["nm+grafenne"]
 
 
+def test_thousandths_that_fp_fills_in_are_scaled_for_grafenne_and_its_vectors_do_not_fade() -> None:
+    cells = {(cell.method, cell.p): cell for cell in get_experiment("physics").cells}
+    settings = {key: configure(cell)["settings"] for key, cell in cells.items()}
+    thin = settings["fp+grafenne", 0.9999]
+    assert (thin["scaling"], thin["feature_decay"]) == ("standard", 0.0)
+    usual = settings["fp+grafenne", 0.99]
+    assert (usual["scaling"], usual.get("feature_decay")) == ("none", None)
+    assert settings["nm+grafenne", 0.9999]["scaling"] == "none"
+    chosen = configure(cells["fp+grafenne", 0.9999], chosen={"scaling": "robust"})
+    assert chosen["settings"]["scaling"] == "robust"
+
+
 def test_pagnn_is_told_that_a_large_graph_is_complete_instead_of_all_its_zeros() -> None:
     told = {
         (cell.dataset, cell.p): configure(cell)
