@@ -56,12 +56,13 @@ def test_a_loop_of_the_graph_and_the_added_one_carry_the_same_draw() -> None:
     """Variances of 1 become those of the sums, worked out with the whole normalised matrix."""
     ends = (np.array([0, 0, 1, 2]), np.array([0, 1, 2, 2]))
     graph = FeatureGraph.from_arrays(3, 0, None, (*ends, np.array([2.0, 1.0, 0.5, 1.0])))
-    adjacency = to_allotropic(graph).adjacency
     matrix = np.array([[2.0, 1.0, 0.0], [1.0, 0.0, 0.5], [0.0, 0.5, 1.0]]) + np.eye(3)
     scale = matrix.sum(axis=1) ** -0.5
     matrix = scale[:, None] * matrix * scale
     start = torch.tensor([[1.0], [2.0], [3.0]], dtype=torch.float64)
-    mean, variance = gcnmf.propagate(adjacency, start, start)
+    pattern, weights = gcnmf.normalised_neighbours(to_allotropic(graph), torch.float64)
+    mean = sparse_product(pattern, weights, start)
+    variance = sparse_product(pattern, weights.square(), start)
     np.testing.assert_allclose(mean.numpy(), matrix @ start.numpy())
     np.testing.assert_allclose(variance.numpy(), matrix**2 @ start.numpy())
 

@@ -10,8 +10,9 @@ from torch.nn.functional import relu
 
 from grafenne import FeatureGraph, drop_features, to_allotropic
 from grafenne.baselines.allotropic_gnn import AllotropicGnn
+from grafenne.baselines.expected_relu import expected_relu
 from grafenne.baselines.fate import Fate
-from grafenne.baselines.gcnmf import Gcnmf, expected_relu
+from grafenne.baselines.gcnmf import Gcnmf
 from grafenne.baselines.graph_network import KINDS, GraphNetwork
 from grafenne.baselines.pagnn import partial_aggregation
 from grafenne.data.vocabulary import Vocabulary
@@ -87,7 +88,20 @@ def test_the_expected_relu_of_a_certain_value_is_the_relu_and_has_a_gradient() -
     result.sum().backward()
     assert mean.grad is not None
     assert mean.grad.tolist() == [0.0, 1.0]
-    assert variance.grad is None or torch.isfinite(variance.grad).all()
+    assert variance.grad is not None
+    assert variance.grad.tolist() == [0.0, 0.0]
+
+
+def test_the_expected_relu_has_the_derivatives_of_its_formula(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("grafenne.baselines.expected_relu.BLOCK", 4)
+    generator = torch.Generator().manual_seed(0)
+    mean = torch.randn(5, 3, dtype=torch.double, generator=generator).requires_grad_()
+    variance = torch.rand(5, 3, dtype=torch.double, generator=generator).add(0.1).requires_grad_()
+    assert torch.autograd.gradcheck(expected_relu, (mean, variance))
+    one_by_one = [expected_relu(*pair) for pair in zip(mean.T, variance.T, strict=True)]
+    torch.testing.assert_close(expected_relu(mean, variance), torch.stack(one_by_one, dim=1))
 
 
 @pytest.mark.parametrize("rate", [0.9, 0.5, 0.1])

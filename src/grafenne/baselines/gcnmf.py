@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,34 +11,22 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from grafenne.allotrope import AllotropicGraph
+from grafenne.baselines.expected_relu import expected_relu
 from grafenne.baselines.graph_network import make_last_convolution
 from grafenne.errors import DataError
 from grafenne.nn.encoder import NodeEncoder, kept_values
 from grafenne.nn.model import Encoded
 from grafenne.nn.node_to_node import GcnConvolution
-from grafenne.ops import Adjacency, Dropout, SparsePattern, sparse_product
+from grafenne.ops import Dropout, SparsePattern, sparse_product
 
 LARGEST_VALUE = 1e15
 """Squares of larger values, and sums of those, would be beyond 32-bit numbers."""
-
-SMALLEST_VARIANCE = 1e-12
-"""Below this a sum counts as certain, and its expected ReLU is the ReLU."""
 
 MANY_ENTRIES, DENSE_SHARE = 200_000, 0.05
 """A pattern with as many entries, and such a share of all cells, is multiplied as if dense."""
 
 BLOCK_CELLS = 2_000_000
 """Cells that are unpacked at a time."""
-
-
-def expected_relu(mean: Tensor, variance: Tensor) -> Tensor:
-    r"""E[ReLU(z)] for a Gaussian z, :math:`\sigma\,\phi(\mu/\sigma) + \mu\,\Phi(\mu/\sigma)`."""
-    uncertain = variance > SMALLEST_VARIANCE
-    spread = torch.where(uncertain, variance, 1).sqrt()
-    ratio = mean / spread
-    density = (-0.5 * ratio.square()).exp() / math.sqrt(2 * math.pi)
-    below = 0.5 * (1 + torch.erf(ratio / math.sqrt(2)))
-    return torch.where(uncertain, spread * density + mean * below, functional.relu(mean))
 
 
 class MixtureInput(nn.Module):
@@ -147,11 +134,13 @@ class MixtureInput(nn.Module):
         guesses = means.t().unsqueeze(2) * self.weight.unsqueeze(1)  # [features, k, width]
         spreads = variances.t().unsqueeze(2) * self.weight.square().unsqueeze(1)
         both = torch.cat((guesses.flatten(1), spreads.flatten(1)), dim=1)
-        missing = sum_over_missing(graph, both).view(-1, 2, count, self.width)
-        mean = (certain.unsqueeze(1) + missing[:, 0]).flatten(1)  # [nodes, k * width]
-        variance = missing[:, 1].clamp(min=0).flatten(1)
-        mean, variance = propagate(graph.adjacency, mean, variance)
-        mean = mean.view(-1, count, self.width) + self.bias
+        missing, variance = sum_over_missing(graph, both).chunk(2, dim=1)  # [nodes, k * width]
+        pattern, weights = normalised_neighbours(graph, dtype)
+        # All components share what is certain: it is passed on once, not k times.
+        certain = sparse_product(pattern, weights, certain) + self.bias
+        missing = sparse_product(pattern, weights, missing)
+        variance = sparse_product(pattern, weights.square(), variance.clamp(min=0))
+        mean = certain.unsqueeze(1) + missing.view(-1, count, self.width)
         activation = expected_relu(mean, variance.view(-1, count, self.width))
         shares = self.responsibilities(graph, means, variances)
         return (activation * shares.unsqueeze(2)).sum(dim=1)
@@ -275,24 +264,31 @@ def missing_cells(observed: SparsePattern) -> SparsePattern | None:
     )
 
 
-def propagate(adjacency: Adjacency, mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
-    """The normalised sums over neighbours of independent Gaussians: means and variances."""
-    pattern, dtype = adjacency.pattern, mean.dtype
-    degrees = adjacency.degrees(dtype) + 1
-    scale = torch.where(degrees > 0, degrees.clamp(min=1e-12).rsqrt(), 0)
-    weights = scale[pattern.rows.long()] * scale[pattern.indices.long()]
-    own = adjacency.edge_weights(dtype)
-    weights = weights if own is None else weights * own
-    loop = scale.square()
-    # A node's own cells are one draw: where the graph has a loop too, the two add up first.
-    to_self = pattern.rows == pattern.indices
-    both = 2 * weights * loop[pattern.rows.long()] * to_self
-    mean = sparse_product(pattern, weights, mean) + loop.unsqueeze(1) * mean
-    variance = (
-        sparse_product(pattern, weights.square() + both, variance)
-        + loop.square().unsqueeze(1) * variance
-    )
-    return mean, variance
+def normalised_neighbours(
+    graph: AllotropicGraph, dtype: torch.dtype
+) -> tuple[SparsePattern, Tensor]:
+    r"""The normalised adjacency :math:`\hat A` of a GCN: its pattern, loops included, and weights.
+
+    Means pass along it as they are, variances along its squares: all cells are drawn independently.
+    A node's own cells are one draw, so where the graph has a loop, it and the added one are one
+    entry, whose weights add up before they are squared.
+    """
+
+    def build() -> tuple[SparsePattern, Tensor]:
+        adjacency = graph.adjacency
+        pattern, (looped, _) = adjacency.pattern, adjacency.with_self_loops()
+        rows, columns = looped.rows.long(), looped.indices.long()
+        own = adjacency.edge_weights(dtype)
+        own = pattern.ones(dtype) if own is None else own
+        key = rows * looped.num_columns + columns
+        edges = pattern.rows.long() * looped.num_columns + pattern.indices.long()
+        weights = (rows == columns).to(dtype)
+        weights.index_add_(0, torch.searchsorted(key, edges), own)
+        degrees = adjacency.degrees(dtype) + 1
+        scale = torch.where(degrees > 0, degrees.clamp(min=1e-12).rsqrt(), 0)
+        return looped, weights * scale[rows] * scale[columns]
+
+    return graph.once(("normalised neighbours", dtype), build)
 
 
 class Gcnmf(NodeEncoder):
