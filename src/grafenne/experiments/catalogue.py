@@ -58,10 +58,9 @@ def _physics_cells() -> list[Cell]:
     filled = ("nm+sage", "fp+sage", "nm+grafenne", "fp+grafenne")
     cells = grid("physics", ("physics",), plain, EXTREME_RATES, search="classification")
     cells += grid("physics", ("physics",), filled, EXTREME_RATES[1:], search="classification")
-    listed = ("mask+sage", "pagnn")
+    listed = ("mask+sage", "pagnn", "gcnmf")
     cells += grid("physics", ("physics",), listed, EXTREME_RATES[2:], search="classification")
-    cells += grid("physics", ("physics",), ("pagnn",), (0.0,), search="classification")
-    cells += grid("physics", ("physics",), ("gcnmf",), (0.0,), search="classification")
+    cells += grid("physics", ("physics",), ("pagnn", "gcnmf"), (0.0,), search="classification")
     return _in_order(cells)
 
 
