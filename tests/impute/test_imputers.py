@@ -223,7 +223,8 @@ def test_the_special_label_is_absence_or_the_mask() -> None:
 
 
 def test_registry_settings_and_conventions() -> None:
-    assert set(IMPUTERS) == {"special", "neighbourhood-mean", "feature-propagation", "pcfi"}
+    names = {"special", "neighbourhood-mean", "feature-propagation", "pcfi", "places"}
+    assert set(IMPUTERS) == names
     imputer = make_imputer("pcfi", alpha=0.8, keep=3)
     assert clone(imputer).get_params() == imputer.get_params()
     assert imputer.get_params()["alpha"] == 0.8

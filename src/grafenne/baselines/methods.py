@@ -58,12 +58,13 @@ PREFIXES: dict[str, tuple[str, dict[str, Any]]] = {
     "nm": ("neighbourhood-mean", {}),
     "fp": ("feature-propagation", {}),
     "pcfi": ("pcfi", {}),
+    "places": ("places", {}),
 }
 """Imputations that stand in front of :data:`IMPUTED`, as in ``fp+sage``."""
 
 FEW_FILLED: dict[str, Any] = {"direct": False, "scaling": "none"}
 MANY_FILLED: dict[str, Any] = {"features": "learned", "direct": True, "scaling": "none"}
-FILLED = {"nm": FEW_FILLED, "fp": MANY_FILLED, "pcfi": MANY_FILLED}
+FILLED = {"nm": FEW_FILLED, "fp": MANY_FILLED, "pcfi": MANY_FILLED, "places": MANY_FILLED}
 """Settings of GRAFENNE behind an imputation of words.
 
 What is filled in are shares between 0 and 1, and their size means the same for every word, so

@@ -25,7 +25,7 @@ ImputeOption = Annotated[
     typer.Option(
         metavar="NAME",
         help="Fill in missing values first: neighbourhood-mean, feature-propagation or pcfi; "
-        "special leaves them out.",
+        "special leaves them out; places adds where each node stands in the graph.",
         rich_help_panel=MODEL,
     ),
 ]

@@ -92,11 +92,13 @@ def read_header(folder: Path) -> Header:
     return header
 
 
-def read_tensors(folder: Path) -> dict[str, Tensor]:
-    """All tensors, which must be finite."""
-    from safetensors.torch import load_file
+def read_tensors(folder: Path, prefix: str = "") -> dict[str, Tensor]:
+    """All tensors whose names begin so; they must be finite."""
+    from safetensors import safe_open
 
-    tensors: dict[str, Tensor] = load_file(folder / WEIGHTS)
+    with safe_open(folder / WEIGHTS, framework="pt") as file:
+        names = [name for name in file.keys() if name.startswith(prefix)]  # noqa: SIM118
+        tensors: dict[str, Tensor] = {name: file.get_tensor(name) for name in names}
     for name, tensor in tensors.items():
         if tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
             raise ModelFileError(f"{folder / WEIGHTS} holds numbers that are not finite in {name}.")

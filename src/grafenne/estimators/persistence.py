@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from grafenne.data.atomic import atomic_folder, read_whole
@@ -30,6 +31,7 @@ from grafenne.estimators.model_files import (
     WEIGHTS,
     memory_digest,
     read_about,
+    read_tensors,
     short,
 )
 from grafenne.estimators.rebuild import rebuild_estimator
@@ -42,9 +44,15 @@ from grafenne.version import __version__
 if TYPE_CHECKING:
     from grafenne.estimators.base import NetworkEstimator
 
+WRAPPER = "wrapper."
+"""How the names of tensors begin that belong to what stands in front of an estimator."""
+
 
 def save_estimator(
-    estimator: NetworkEstimator, folder: Path | str, wrapper: Mapping[str, Any] | None = None
+    estimator: NetworkEstimator,
+    folder: Path | str,
+    wrapper: Mapping[str, Any] | None = None,
+    arrays: Mapping[str, NDArray[Any]] | None = None,
 ) -> None:
     """Writes a fitted estimator; an older model of that name is replaced as a whole.
 
@@ -56,6 +64,7 @@ def save_estimator(
         folder: Where to.
         wrapper: What stands in front of it: the ``kind`` of the wrapper, and what its
             ``_unfold`` needs to make it again.
+        arrays: What it needs besides, by name.
     """
     from grafenne.continual.memory import describe_memory
 
@@ -64,6 +73,8 @@ def save_estimator(
     tensors |= remembered
     if wrapper is not None:
         about["wrapper"] = dict(wrapper)
+    for name, array in (arrays or {}).items():
+        tensors[f"{WRAPPER}{name}"] = torch.from_numpy(array)
     content = None
     if memory is not None:  # without line breaks: nobody reads the list of all nodes
         listed = json.dumps(memory, ensure_ascii=False, separators=(",", ":"))
@@ -95,7 +106,11 @@ def _load(folder: Path, overrides: dict[str, Any]) -> Any:
         model = rebuild_estimator(about, folder, overrides)
         if about.get("wrapper") is None:
             return model
-        return wrapper_kind(about["wrapper"]["kind"])._unfold(model, about["wrapper"])
+        kept = {
+            name.removeprefix(WRAPPER): tensor.numpy()
+            for name, tensor in read_tensors(folder, WRAPPER).items()
+        }
+        return wrapper_kind(about["wrapper"]["kind"])._unfold(model, about["wrapper"], kept)
     except ModelFileError:
         raise
     except GrafenneError as error:

@@ -89,10 +89,12 @@ def _few_label_cells() -> list[Cell]:
         "nm+gcn",
         "fp+gcn",
         "pcfi+gcn",
+        "places+gcn",
         "pagnn",
         "grafenne",
         "fp+grafenne",
         "pcfi+grafenne",
+        "places+grafenne",
         "grafenne+labels",
         "gcn+labels",
     )

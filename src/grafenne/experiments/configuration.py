@@ -78,19 +78,19 @@ def method_of(cell: Cell) -> str:
 def sees_zeros(cell: Cell) -> bool:
     """Whether a method needs to know which zeros are observed.
 
-    Imputations and the networks made for missing cells tell a known zero from a missing cell. A
-    plain network reads both as zero. GRAFENNE joins nodes with features that they have; where few
-    cells are left, with those that are known to be zero as well, unless a search chooses not to.
-    Not where few nodes are labelled: known zeros tell nodes apart, and so few are then learned by
-    heart (Cora, one cell in 200, seed 100, validation: 56.3 % with them and a mean, 73.0 % with the
-    defaults).
+    Imputations (but for places, which fill nothing in) and the networks made for missing cells tell
+    a known zero from a missing cell. A plain network reads both as zero. GRAFENNE joins nodes with
+    features that they have; where few cells are left, with those that are known to be zero as well,
+    unless a search chooses not to. Not where few nodes are labelled: known zeros tell nodes apart,
+    and so few are then learned by heart (Cora, one cell in 200, seed 100, validation: 56.3 % with
+    them and a mean, 73.0 % with the defaults).
     """
     from grafenne.baselines.methods import METHODS
 
     method = METHODS[method_of(cell)]
     if told_complete(cell):
         return False
-    if method.imputer is not None or method.family in ("Gcnmf", "Pagnn"):
+    if method.imputer not in (None, "places") or method.family in ("Gcnmf", "Pagnn"):
         return True
     return joins_zeros(cell)
 

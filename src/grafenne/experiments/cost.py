@@ -102,6 +102,8 @@ def seconds_per_epoch(cell: Cell, config: Mapping[str, Any]) -> float:
         left = min(left * features, nodes * config["imputer"]["keep"])
     elif name == "special":
         left = 2 * zeros
+    elif name == "places":
+        left += nodes * config["imputer"]["count"]
     elif family == "Gcnmf":
         left = zeros if cell.p > 0.95 else 0.06 * nodes * features  # then unpacked in blocks
     elif family in ("Grafenne", "AllotropicGnn") and config["data"]["observed_zeros"]:

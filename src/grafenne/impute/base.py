@@ -10,9 +10,9 @@ what they filled in, the cells that are not zero, or only the largest of each no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,13 @@ class Imputer(BaseEstimator):  # type: ignore[misc]
             raise DataError("The graph of the edges must have the nodes of the graph to fill.")
         self._check()
         return self._transform(graph, edges)
+
+    def remembered(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """What a later ``transform`` needs to know of earlier ones, as plain data and arrays."""
+        return {}, {}
+
+    def remember(self, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Takes up what :meth:`remembered` told."""
 
     def _check(self) -> None:
         """Raises for settings that are not what they may be."""

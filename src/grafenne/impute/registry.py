@@ -9,19 +9,20 @@ from grafenne.impute.base import Imputer
 from grafenne.impute.feature_propagation import FeaturePropagation
 from grafenne.impute.neighbourhood_mean import NeighbourhoodMean
 from grafenne.impute.pcfi import PseudoConfidence
+from grafenne.impute.places import Places
 from grafenne.impute.special import SpecialLabel
 
 IMPUTERS: dict[str, type[Imputer]] = {
     kind.name: kind
-    for kind in (SpecialLabel, NeighbourhoodMean, FeaturePropagation, PseudoConfidence)
+    for kind in (SpecialLabel, NeighbourhoodMean, FeaturePropagation, PseudoConfidence, Places)
 }
 
 
 def make_imputer(name: str, **settings: Any) -> Imputer:
-    """An imputation: ``special``, ``neighbourhood-mean``, ``feature-propagation`` or ``pcfi``.
+    """An imputation.
 
     Args:
-        name: Its name.
+        name: ``special``, ``neighbourhood-mean``, ``feature-propagation``, ``pcfi`` or ``places``.
         settings: Its settings.
     """
     if name not in IMPUTERS:

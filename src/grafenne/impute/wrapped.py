@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -154,8 +154,9 @@ class ImputedEstimator(BaseEstimator):  # type: ignore[misc]
         inner, imputer = self._fitted, self.imputer_
         if IMPUTERS.get(getattr(imputer, "name", "")) is not type(imputer):
             raise ParameterError(f"Only imputers of grafenne can be saved, got {imputer!r}.")
-        about = {"name": imputer.name, "settings": imputer.get_params(deep=False)}
-        save_estimator(inner, folder, {"kind": type(self).__name__, "imputer": about})
+        told, arrays = imputer.remembered()
+        about = {"name": imputer.name, "settings": imputer.get_params(deep=False), "told": told}
+        save_estimator(inner, folder, {"kind": type(self).__name__, "imputer": about}, arrays)
 
     @classmethod
     def load(cls, folder: Path | str, **overrides: Any) -> Self:
@@ -168,11 +169,14 @@ class ImputedEstimator(BaseEstimator):  # type: ignore[misc]
         return model
 
     @classmethod
-    def _unfold(cls, inner: NetworkEstimator, about: dict[str, Any]) -> Self:
+    def _unfold(
+        cls, inner: NetworkEstimator, about: dict[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> Self:
         """The wrapper around a loaded estimator."""
         imputer = make_imputer(about["imputer"]["name"], **about["imputer"]["settings"])
         model = cls(imputer=imputer, estimator=clone(inner))
         model.imputer_, model.estimator_ = clone(imputer), inner
+        model.imputer_.remember(about["imputer"].get("told", {}), arrays)
         return model
 
     def __getstate__(self) -> dict[str, Any]:

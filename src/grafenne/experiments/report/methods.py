@@ -22,6 +22,7 @@ TITLES = {
     "nm": "NM",
     "fp": "FP",
     "pcfi": "PCFI",
+    "places": "Places",
 }
 GROUPS = ("plain", "labels", "leaked")
 GROUP_TITLES = {"labels": "With labels as features", "leaked": "Leaked: features saw test edges"}
