@@ -124,5 +124,7 @@ KINDS: tuple[Subject, ...] = (
     Subject("nm+sage", "links"),
     Subject("fp+grafenne", "regression"),
     Subject("pcfi+gat", "classification"),
+    Subject("places+grafenne", "classification"),
+    Subject("places+sage", "links"),
 )
 """One of each estimator in the registry and of each imputation, for the short form."""
