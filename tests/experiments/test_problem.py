@@ -111,6 +111,17 @@ def test_with_nothing_missing_gcnmf_is_a_gcn() -> None:
     assert configure(cells[0]) == configure(cells[1])
 
 
+def test_places_are_added_to_what_the_plain_method_sees() -> None:
+    few = get_experiment("few-labels").cells
+    for method in ("gcn", "grafenne"):
+        plain, behind = (
+            next(configure(cell) for cell in few if cell.method == name)
+            for name in (method, f"places+{method}")
+        )
+        assert behind["data"] == plain["data"]
+        assert behind["imputer"]["name"] == "places"
+
+
 def test_mistakes_are_named() -> None:
     with pytest.raises(GrafenneError, match="Did you mean 'pattern'"):
         make_problem("synthetic", 0.5, 0, {"patern": "uniform"})
