@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -50,6 +53,42 @@ def test_block_products_agree_with_sparse_ones(
     for one, other in zip(*results, strict=True):
         torch.testing.assert_close(one, other)
     torch.testing.assert_close(results[0][0], sparse_product(pattern, None, rows))
+
+
+def test_a_product_is_made_again_only_for_other_rows(
+    pattern: SparsePattern, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gcnmf, "MANY_ENTRIES", 0)
+    passes = 0
+    unpack = gcnmf.unpacked_rows
+
+    def counted(*given: Any) -> Iterator[tuple[slice, torch.Tensor]]:
+        nonlocal passes
+        passes += 1
+        return unpack(*given)
+
+    monkeypatch.setattr(gcnmf, "unpacked_rows", counted)
+    products = gcnmf.LastProducts()
+    rows = torch.randn(23, 4, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        first = gcnmf.sum_of_rows(pattern, rows, products)
+    learning = rows.clone().requires_grad_()
+    again = gcnmf.sum_of_rows(pattern, learning, products)
+    assert passes == 1
+    assert torch.equal(again, first)
+    again.sum().backward()
+    assert learning.grad is not None
+    counts = torch.bincount(pattern.indices.long(), minlength=23).float()
+    torch.testing.assert_close(learning.grad, counts.unsqueeze(1).expand(23, 4))
+
+    passes = 0
+    with torch.no_grad():
+        again.zero_()  # what a caller does to a result is no business of the next one's
+        learning[7, 2] += 1
+        changed = gcnmf.sum_of_rows(pattern, learning, products)
+    assert passes == 1
+    torch.testing.assert_close(changed, sparse_product(pattern, None, learning.detach()))
+    assert torch.equal(gcnmf.sum_of_rows(pattern, rows[:, :3], products), first[:, :3])
 
 
 def test_a_loop_of_the_graph_and_the_added_one_carry_the_same_draw() -> None:

@@ -71,7 +71,9 @@ def test_skips_join_the_states_of_all_layers() -> None:
 # ---- GCNMF -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("mean", "deviation"), [(0.0, 1.0), (0.7, 0.5), (-1.2, 2.0), (3.0, 0.1)])
+@pytest.mark.parametrize(
+    ("mean", "deviation"), [(0.0, 1.0), (0.7, 0.5), (-1.2, 2.0), (3.0, 0.1), (-3.0, 0.1)]
+)
 def test_the_expected_relu_is_the_integral(mean: float, deviation: float) -> None:
     expected, _ = integrate.quad(
         lambda z: z * stats.norm.pdf(z, mean, deviation), 0, mean + 12 * deviation

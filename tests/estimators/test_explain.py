@@ -14,6 +14,8 @@ from grafenne import FeatureGraph, GrafenneClassifier, GrafenneRegressor, random
 from grafenne.allotrope import to_allotropic
 from grafenne.datasets.synthetic import synthetic
 from grafenne.errors import ParameterError, UnknownNameError
+from grafenne.estimators.explain import Explanation
+from grafenne.estimators.surroundings import Contribution
 from grafenne.nn.block import whole_graph_blocks
 from tests.estimators.cases import graph_for, make
 
@@ -225,6 +227,20 @@ def test_the_ways_to_read_an_explanation_agree() -> None:
     assert all(str(part.name) in text for part in explanation.features)
     with pytest.raises(ParameterError, match="top must be at least 1"):
         model.explain(graph, node, top=0)
+
+
+def test_text_has_the_digits_of_a_value_that_tell() -> None:
+    parts = [Contribution("place 8", -0.9463699460029602, 1.5), Contribution("age", 31.0, -0.25)]
+    told = Explanation("ann", "staff", 0.875, parts, [Contribution("bob", "guest", 0.0)])
+    assert str(told).splitlines() == [
+        "ann: staff (probability 0.88)",
+        "  features:",
+        "      +1.500  place 8  [-0.9464]",
+        "      -0.250  age  [31]",
+        "  neighbours:",
+        "      +0.000  bob  [guest]",
+    ]
+    assert told.to_dict()["features"][0]["value"] == -0.9463699460029602
 
 
 def test_a_shown_label_is_explained_by_its_name() -> None:

@@ -47,9 +47,7 @@ def test_every_figure_of_the_papers_tables_has_a_cell() -> None:
                 ours
             ):
                 missing.add((cell.dataset, cell.method, cell.p))
-    # With half of the largest graph's 290 million cells known GCNMF would take 15 s an epoch, and
-    # known zeros that PaGNN scales are zeros no more: all of the cells would count.
-    assert missing == {("physics", "gcnmf", 0.5), ("physics", "pagnn", 0.5)}
+    assert missing == set()
 
 
 def test_an_imputation_is_not_run_where_nothing_is_missing() -> None:

@@ -201,6 +201,22 @@ def test_a_dry_run_runs_nothing(run: Run, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(("allowed", "jobs", "threads"), [("6", 2, 3), ("1", 2, 1), ("5", 2, 2)])
+def test_runs_share_the_threads_that_the_environment_allows(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    allowed: str,
+    jobs: int,
+    threads: int,
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", allowed)
+    only = ("--only", "method=sage,p=0.5", "--seeds", 1, "--epochs", 1)
+    ran = run("experiment", "tiny", *only, "--jobs", jobs, "--results", tmp_path)
+    assert ran.code == 0
+    assert ResultFile(tmp_path / "tiny.jsonl").read()[0]["threads"] == threads
+
+
 def test_the_list_and_wrong_names(run: Run) -> None:
     listed = run("experiment", "list", "--json").json["experiments"]
     assert {"node-classification", "few-labels"} <= {one["name"] for one in listed}

@@ -13,6 +13,11 @@ from torch.nn import functional
 SMALLEST_VARIANCE = 1e-12
 """Below this a sum counts as certain, and its expected ReLU is the ReLU."""
 
+FARTHEST = -60.0
+"""Logarithms of densities are cut off there. What is left, 1e-26, changes no sum, while numbers too
+small for 32 bits take several times as long (Physics, p = 0.9999: a pass of this function 0.46 s,
+cut off 0.27 s)."""
+
 BLOCK = 1 << 15
 """Numbers that are worked on at a time, so that the steps between find them in the cache."""
 
@@ -56,7 +61,8 @@ def _block(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     spread = variance.clamp(min=SMALLEST_VARIANCE).sqrt_()
     ratio = mean / spread
     below = torch.erf(ratio * math.sqrt(0.5)).add_(1).mul_(0.5)
-    density = ratio.square_().mul_(-0.5).exp_().mul_(1 / math.sqrt(2 * math.pi))
+    density = ratio.square_().mul_(-0.5).clamp_(min=FARTHEST).exp_()
+    density.mul_(1 / math.sqrt(2 * math.pi))
     result = torch.addcmul(mean * below, spread, density)
     density.div_(spread.mul_(2))
     if certain.any():

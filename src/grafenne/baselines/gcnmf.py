@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -186,17 +186,47 @@ def taken(values: Tensor | None, places: Tensor | None) -> Tensor | None:
 def sum_over_missing(graph: AllotropicGraph, rows: Tensor) -> Tensor:
     """Sum of a feature's row over the features that each node lacks, ``[num_nodes, width]``."""
     missing = graph.once("missing cells", lambda: missing_cells(graph.incidence))
+    products = graph.once("last products", LastProducts)
     if missing is not None:
-        return sum_of_rows(missing, rows)
-    return rows.sum(dim=0) - sum_of_rows(graph.incidence, rows)
+        return sum_of_rows(missing, rows, products)
+    return rows.sum(dim=0) - sum_of_rows(graph.incidence, rows, products)
 
 
-def sum_of_rows(pattern: SparsePattern, rows: Tensor) -> Tensor:
-    """The product of a pattern's ones with a matrix, by whichever way is faster."""
+class LastProducts:
+    """The last product of each width, and what was multiplied.
+
+    It does not depend on what dropout hides, so a training step asks for the very product that the
+    evaluation before it asked for (Physics, p = 0.5, 5 Gaussians: an epoch takes 15 s instead of
+    19 s on one core).
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def find(self, rows: Tensor, multiply: Callable[[Tensor], Tensor]) -> Tensor:
+        """The product with these rows, made only if they are not those of the last one."""
+        last, product = self._known.get(rows.shape[1], (None, None))
+        if last is None or product is None or not torch.equal(last, rows):
+            product = multiply(rows)
+            self._known[rows.shape[1]] = rows.clone(), product
+        return product.clone()
+
+
+def sum_of_rows(
+    pattern: SparsePattern, rows: Tensor, products: LastProducts | None = None
+) -> Tensor:
+    """The product of a pattern's ones with a matrix, by whichever way is faster.
+
+    Args:
+        pattern: The places of the ones.
+        rows: The matrix.
+        products: Where the last product of this pattern is kept, where it is worth that.
+    """
     cells = pattern.num_rows * pattern.num_columns
     if pattern.num_entries < MANY_ENTRIES or pattern.num_entries < DENSE_SHARE * cells:
         return sparse_product(pattern, None, rows)
-    product: Tensor = BlockProduct.apply(rows, pattern)  # type: ignore[no-untyped-call]
+    kept = LastProducts() if products is None else products
+    product: Tensor = BlockProduct.apply(rows, pattern, kept)  # type: ignore[no-untyped-call]
     return product
 
 
@@ -208,20 +238,23 @@ class BlockProduct(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, rows: Tensor, pattern: SparsePattern) -> Tensor:
+    def forward(ctx: Any, rows: Tensor, pattern: SparsePattern, products: LastProducts) -> Tensor:
         """``[num_rows, width]``."""
         ctx.pattern = pattern
-        parts = [block @ rows for _, block in unpacked_rows(pattern, rows.dtype)]
-        return torch.cat(parts)
+
+        def multiply(rows: Tensor) -> Tensor:
+            return torch.cat([block @ rows for _, block in unpacked_rows(pattern, rows.dtype)])
+
+        return products.find(rows, multiply)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
         """The transposed product."""
         gradient, pattern = gradients[0], ctx.pattern
         total = gradient.new_zeros(pattern.num_columns, gradient.shape[1])
         for places, block in unpacked_rows(pattern, gradient.dtype):
             total.addmm_(block.t(), gradient[places])
-        return total, None
+        return total, None, None
 
 
 def unpacked_rows(pattern: SparsePattern, dtype: torch.dtype) -> Iterator[tuple[slice, Tensor]]:

@@ -83,9 +83,14 @@ def parts_text(kinds: Parts) -> str:
     for kind, parts in kinds:
         lines.append(f"  {kind}:" if parts else f"  no {kind}")
         for part in parts:
-            about = "" if part.value is None else f"  [{part.value}]"
+            about = "" if part.value is None else f"  [{short_text(part.value)}]"
             lines.append(f"    {part.contribution:+8.3f}  {part.name}{about}")
     return "\n".join(lines)
+
+
+def short_text(value: Any) -> str:
+    """A value or label for a person to read: of a fraction, the digits that tell."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def check_top(top: int | None) -> None:
