@@ -295,3 +295,27 @@ def test_gat_and_gin_count_among_the_best_of_the_main_table(tmp_path: Path) -> N
     ]
     line = main_table(read(tmp_path, rows)).splitlines()[2]
     assert "| 85.00 ± 1.00 | **87.00 ± 1.00** GRAFENNE (GIN) | 83.00 ± 1.00 GAT | +4.00" in line
+
+
+def test_a_cell_run_again_keeps_its_row(tmp_path: Path) -> None:
+    rows = [
+        run_row(method, 0, 0.7, experiment="few-labels", dataset=dataset, p=0.995, variant=pattern)
+        for pattern in ("uniform", "structural")
+        for dataset in ("citeseer", "cora")
+        for method in ("grafenne", "unheard-of", "fp+gcn", "gcn")
+    ]
+    again = rows[3:] + rows[:3]
+    texts = [
+        report_markdown(read(tmp_path / name, found, "few-labels"))
+        for name, found in (("once", rows), ("again", again))
+    ]
+    assert texts[0] == texts[1]
+    found = next(
+        table
+        for table in make_tables(Cells(read(tmp_path, again, "few-labels")))
+        if table.name == "few-labels"
+    )
+    assert [block.title for block in found.blocks] == ["cora", "citeseer"]
+    for block in found.blocks:
+        methods = [row.method for row in block.rows]
+        assert methods == ["gcn", "fp+gcn", "unheard-of", "grafenne"]

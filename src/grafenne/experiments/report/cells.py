@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from grafenne.experiments.registry import experiments as registered
 from grafenne.experiments.report.runs import Results, Run
 
 WANTED_SEEDS = 5
@@ -84,14 +85,14 @@ class Cells:
             key: Cell(
                 tuple(sorted(runs.get(key, []), key=lambda run: run.seed)), failed.get(key, 0)
             )
-            for key in (*runs, *(key for key in failed if key not in runs))
+            for key in _as_registered(dict.fromkeys((*runs, *failed)))
         }
 
     def __len__(self) -> int:
         return sum(1 for cell in self._cells.values() if cell.runs)
 
     def experiments(self) -> list[str]:
-        """Names of the experiments, in the order of their runs."""
+        """Names of the experiments, in the order in which they are registered."""
         return list(dict.fromkeys(key[0] for key in self._cells))
 
     def keys(self, experiment: str) -> list[tuple[str, str, float, str, bool]]:
@@ -113,6 +114,18 @@ class Cells:
             if cell is not None:
                 return cell
         return None
+
+
+def _as_registered(keys: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Cells in the order of their experiments, so that a cell run again keeps its row.
+
+    Those of no registered experiment come last, as given.
+    """
+    places: dict[tuple[Any, ...], int] = {}
+    for experiment in registered().values():
+        for cell in experiment.cells:
+            places.setdefault((experiment.name, cell.dataset, cell.method), len(places))
+    return sorted(keys, key=lambda key: places.get(key[:3], len(places)))
 
 
 @dataclass(frozen=True)
