@@ -41,3 +41,20 @@ def test_every_stream_and_every_unseen_feature_has_an_estimate() -> None:
     for name in ("continual", "inductive"):
         for cell in get_experiment(name).cells:
             assert expected(model, cell) > 1
+
+
+def test_runs_with_the_same_settings_tell_before_others_do() -> None:
+    experiment = get_experiment("node-classification")
+    cell = next(cell for cell in experiment.cells if cell.describe() == "cora, gcnmf, p=0.5")
+    row = {"dataset": "cora", "method": "gcnmf", "p": 0.5, "epochs": 10}
+    few = {**row, "settings": {"components": 1, "width": 32}, "seconds": 1.0}
+    many = {**row, "settings": {"components": 5, "width": 64}, "seconds": 20.0}
+    model = CostModel([few, many])
+    times = {
+        components: model.seconds(
+            cell, experiment.configuration(cell, {"components": components, "width": width}, 100)
+        )
+        for components, width in ((1, 32), (5, 64), (3, 64))
+    }
+    assert times[5] == pytest.approx(20 * times[1])
+    assert times[3] == pytest.approx((times[1] + times[5]) / 2)

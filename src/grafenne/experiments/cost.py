@@ -43,7 +43,7 @@ class CostModel:
     """
 
     def __init__(self, rows: Iterable[Mapping[str, Any]] = ()) -> None:
-        self._seen: dict[tuple[Any, ...], list[float]] = {}
+        self._seen: dict[tuple[Any, ...], list[tuple[Mapping[str, Any], float]]] = {}
         self._whole: dict[tuple[Any, ...], list[float]] = {}
         for row in rows:
             if row.get("run_seconds"):
@@ -51,7 +51,7 @@ class CostModel:
             seconds, epochs = row.get("seconds"), row.get("epochs")
             if seconds and epochs and not row.get("error"):
                 key = (row.get("dataset"), row.get("method"), row.get("p"), _of_links(row))
-                self._seen.setdefault(key, []).append(seconds / epochs)
+                self._seen.setdefault(key, []).append((_settings(row), seconds / epochs))
 
     def seconds(self, cell: Cell, config: Mapping[str, Any]) -> float:
         """Expected time of one run, or of one trial, of a cell."""
@@ -63,10 +63,18 @@ class CostModel:
         allowed = config["settings"]
         epochs = min(allowed["epochs"], USUAL_EPOCHS + allowed["patience"])
         links = _of_links({"config": config})
-        seen = self._seen.get((cell.dataset, cell.method, cell.p, links))
-        if seen:
-            return float(epochs * sum(seen) / len(seen))
+        seen = self._seen.get((cell.dataset, cell.method, cell.p, links), [])
+        alike = [each for told, each in seen if told and told.items() <= allowed.items()]
+        times = alike or [each for _, each in seen]
+        if times:
+            return float(epochs * sum(times) / len(times))
         return float(1.0 + epochs * seconds_per_epoch(cell, config))
+
+
+def _settings(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The settings of a run or of a trial of a search."""
+    found = (row.get("config") or {}).get("settings") or row.get("settings")
+    return found if isinstance(found, Mapping) else {}
 
 
 def _of_stream(row: Mapping[str, Any]) -> tuple[Any, ...]:
