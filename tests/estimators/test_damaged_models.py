@@ -22,7 +22,8 @@ ABOUT, WEIGHTS, MEMORY = "model.json", "model.safetensors", "memory.json"
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     folder = tmp_path_factory.mktemp("models") / "m"
-    make("classifier", epochs=1, labels_as_features=True).fit(graph_for("classifier")).save(folder)
+    settings = {"labels_as_features": True, "smoothing": 0.5}
+    make("classifier", epochs=1, **settings).fit(graph_for("classifier")).save(folder)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -102,6 +103,13 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "scaler": (entry("scaler", {"method": "standard"}), "scaling is damaged"),
     "history": (entry("history", {"epoch": 1}), "damaged"),
     "shown nodes": (entry("label_features", {"nodes": ["n0"]}), "shown labels"),
+    "nodes of smoothing": (entry("smoothing", {"share": 0.5, "nodes": ["n0"]}), "shown labels"),
+    "smoothing without a share": (entry("smoothing", {"share": 2, "nodes": []}), "no share"),
+    "other share": (
+        lambda folder: edit(folder, lambda about: about["smoothing"].update(share=0.25)),
+        "damaged",
+    ),
+    "no smoothing": (entry("smoothing", None), "damaged"),
     "not finite": (
         weights(lambda tensors: tensors["network.head.bias"].fill_(float("nan"))),
         "not finite in network.head.bias",

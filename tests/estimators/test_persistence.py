@@ -66,6 +66,8 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "robust": ("regressor", {"scaling": "robust", "normalisation": "batch"}),
     "paper": ("classifier", {"mode": "paper", "heads": 2, "backbone": "gat", "num_layers": 3}),
     "sum": ("classifier", {"aggregation": "sum", "normalisation": "none", "skip": False}),
+    "smoothing": ("classifier", {"smoothing": 0.5}),
+    "smoothing that was chosen": ("classifier", {"smoothing": "auto", "labels_as_features": True}),
     "batches": ("classifier", {"batch_size": 5, "neighbours": [2, None]}),
     "weights": ("classifier", {"class_weight": {"odd": 2.0}}),
     "pyg sage": ("classifier", {"backbone": SAGEConv}),

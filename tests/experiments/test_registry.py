@@ -19,6 +19,8 @@ NAMES = (
     "fate",
     "statistics",
     "few-labels",
+    "smoothed",
+    "few-labels-smoothed",
 )
 
 

@@ -205,6 +205,29 @@ def test_the_packaged_settings_fit_the_cells_they_are_for() -> None:
 
 
 @pytest.mark.parametrize(
+    ("smoothed", "plain"),
+    [("smoothed", "node-classification"), ("few-labels-smoothed", "few-labels")],
+)
+def test_smoothed_rows_are_the_plain_ones_but_for_their_smoothing(
+    smoothed: str, plain: str
+) -> None:
+    packaged = ChosenSettings(PACKAGED)
+    others = {cell.describe(): cell for cell in get_experiment(plain).cells}
+    cells = get_experiment(smoothed).cells
+    assert [cell.describe() for cell in cells] == list(others)
+    for cell in cells:
+        rival = others[cell.describe()]
+        chosen = packaged.of(cell)
+        assert chosen == packaged.of(rival)
+        config, expected = configure(cell, chosen=chosen), configure(rival, chosen=chosen)
+        assert config["settings"].pop("smoothing") == "auto"
+        assert config == expected
+        (asked,) = searched_cells([cell])
+        trials = [[trial.identity for trial in trials_of(one)] for one in (asked, rival)]
+        assert trials[0] == trials[1]
+
+
+@pytest.mark.parametrize(
     ("experiment", "key", "value"),
     [("link-prediction", "leaked", True), ("translation", "variant", "translated")],
 )

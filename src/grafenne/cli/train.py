@@ -58,6 +58,7 @@ def train(
     backbone: given.BackboneOption = None,
     features: given.FeaturesOption = None,
     labels_as_features: given.LabelsOption = False,
+    smoothing: given.SmoothingOption = None,
     width: given.WidthOption = None,
     layers: given.LayersOption = None,
     reach: given.ReachOption = None,
@@ -131,7 +132,8 @@ def train(
         graph = load_graph(data, root=data_root, release=release, options=option)
         task = choose_task(task, graph)
         spoken = {name: value for name, value in chosen.items() if value is not None}
-        estimator = make_estimator(task, {**read_settings(settings), **spoken}, set_ or ())
+        more = [*(set_ or ()), *([] if smoothing is None else [f"smoothing={smoothing}"])]
+        estimator = make_estimator(task, {**read_settings(settings), **spoken}, more)
         estimator.verbose = not quiet
         if impute is not None:
             estimator = behind_imputer(estimator, impute)
@@ -167,6 +169,7 @@ def train(
         "parameters": estimator.num_parameters_,
         "missing": missing,
         "impute": impute,
+        "smoothing": _smoothing_of(estimator),
         "settings": {
             name: value
             for name, value in _settings_of(estimator).items()
@@ -250,6 +253,13 @@ def _settings_of(estimator: Any) -> dict[str, Any]:
     inner = getattr(estimator, "estimator", estimator)
     settings: dict[str, Any] = inner.get_params()
     return settings
+
+
+def _smoothing_of(estimator: Any) -> float | None:
+    """How much of an answer comes from around, as given or as chosen."""
+    inner = getattr(estimator, "estimator_", estimator)
+    smoothing = getattr(inner, "smoothing_", None)
+    return None if smoothing is None else float(smoothing.share)
 
 
 def _beside(out: Path | None) -> Path | None:

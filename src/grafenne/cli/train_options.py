@@ -177,6 +177,15 @@ LabelsOption = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
+SmoothingOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="auto|SHARE",
+        help="How much of a predicted class comes from the predictions around a node; 'auto' lets "
+        "the validation data choose, none among the choices.",
+        rich_help_panel=MODEL,
+    ),
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(

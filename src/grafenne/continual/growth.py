@@ -17,6 +17,8 @@ from grafenne.nn.learned_features import LearnedFeatures
 from grafenne.nn.name_features import NameFeatures
 from grafenne.nn.structural_features import StructuralFeatures
 from grafenne.tasks.classification import NodeClassification, check_class_names
+from grafenne.tasks.shown_labels import ShownLabels
+from grafenne.tasks.smoothing import Smoothing
 from grafenne.training.label_features import FeaturesAndLabels, LabelFeatures
 
 if TYPE_CHECKING:
@@ -164,8 +166,13 @@ def grow_model(context: UpdateContext, new_names: list[Hashable]) -> None:
         rows.update(grow_head(network, len(classes)))
         shown: LabelFeatures | None = getattr(learner, "label_features_", None)
         if shown is not None:
-            learner.label_features_ = _shown_labels(shown, classes, context)
+            now = _shown_labels(shown, context)
+            learner.label_features_ = LabelFeatures(classes, now.nodes, now.codes)
             rows.update(grow_labels(network, learner.label_features_.names))
+        smoothing: Smoothing | None = getattr(learner, "smoothing_", None)
+        if smoothing is not None:
+            now = _shown_labels(smoothing.shown, context)
+            learner.smoothing_ = Smoothing(smoothing.share, now)
     rows.update(_grow_features(context, may_shrink=not new_names))
     context.rows = rows
 
@@ -176,16 +183,14 @@ def _task(learner: Any, classes: list[Hashable], context: UpdateContext) -> Node
     return NodeClassification(classes, learner.class_weight, counts)
 
 
-def _shown_labels(
-    shown: LabelFeatures, classes: list[Hashable], context: UpdateContext
-) -> LabelFeatures:
+def _shown_labels(shown: ShownLabels, context: UpdateContext) -> ShownLabels:
     """The labels shown so far and those of the training nodes of now."""
     codes = dict(zip(shown.nodes, shown.codes.tolist(), strict=True))
     targets = context.learner.task_.targets(context.after).numpy()[context.train]
     codes.update(zip(context.after.nodes.take(context.train), targets.tolist(), strict=True))
     gone = set(context.delta.labels_removed)
     present = [node for node in codes if node in context.after.nodes and node not in gone]
-    return LabelFeatures(classes, present, np.array([codes[n] for n in present], dtype=np.int64))
+    return ShownLabels(present, np.array([codes[n] for n in present], dtype=np.int64))
 
 
 def _grow_features(context: UpdateContext, *, may_shrink: bool) -> RowMap:

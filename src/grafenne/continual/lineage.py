@@ -38,6 +38,9 @@ def model_digest(estimator: NetworkEstimator) -> str:
         told.append(estimator.reach_)
     if getattr(estimator, "direct_", False):
         told.append("direct")
+    smoothing = getattr(estimator, "smoothing_", None)
+    if smoothing is not None:
+        told += [smoothing.share, smoothing.shown.nodes, smoothing.shown.codes.tolist()]
     content.update(repr(told).encode("utf-8", "surrogatepass"))
     for name, tensor in sorted(estimator.network_.state_dict().items()):
         array = tensor.detach().cpu().contiguous().numpy()

@@ -11,7 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from grafenne.allotrope import AllotropicGraph
 from grafenne.data.feature_graph import FeatureGraph
+from grafenne.data.split import Split
 from grafenne.errors import DataError, ParameterError
 from grafenne.estimators.checks import check_graph
 from grafenne.estimators.node_estimator import GrafenneNodeEstimator, NodeEstimator
@@ -20,7 +22,10 @@ from grafenne.tasks.classification import (
     check_class_names,
     classification_metrics,
 )
+from grafenne.tasks.shown_labels import ShownLabels
+from grafenne.tasks.smoothing import Smoothing, choose_smoothing
 from grafenne.training.label_features import LabelFeatures
+from grafenne.training.node_objective import answerable
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -30,6 +35,7 @@ class NodeClassifier(NodeEstimator):
     task_name: ClassVar[str] = "classification"
 
     class_weight: str | Mapping[Hashable, float] | None = None
+    smoothing: str | float | None = None
 
     def _make_task(self, graph: FeatureGraph, train: NDArray[np.int64]) -> NodeClassification:
         if graph.labels is None or graph.labels.kind != "class":
@@ -49,11 +55,33 @@ class NodeClassifier(NodeEstimator):
         codes = self.task_.targets(graph).numpy()[train]
         return LabelFeatures(self.task_.classes, graph.nodes.take(train), codes)
 
+    def _finish_fit(
+        self, graph: FeatureGraph, prepared: AllotropicGraph, split: Split, targets: Tensor
+    ) -> None:
+        if not self.smoothing:
+            return
+        codes = targets.numpy()
+        shown = ShownLabels(graph.nodes.take(split.train), codes[split.train])
+        if isinstance(self.smoothing, str):
+            asked = answerable(split.validation, targets)
+            answers = _probabilities(self._answers(prepared, torch.arange(graph.num_nodes)).cpu())
+            self.smoothing_ = choose_smoothing(
+                graph, answers, shown, asked, codes[asked], self.select
+            )
+        else:
+            self.smoothing_ = Smoothing(float(self.smoothing), shown)
+
     def predict_proba(
         self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None
     ) -> NDArray[np.float64]:
         """Probability of each class, ``[nodes, classes]``, columns in the order of ``classes_``."""
-        return torch.softmax(self._outputs(graph, nodes).double(), dim=1).numpy()
+        smoothing: Smoothing | None = getattr(self, "smoothing_", None)
+        if smoothing is None or not smoothing.share:
+            return _probabilities(self._outputs(graph, nodes))
+        self._check_fitted()
+        positions = self._positions(graph, nodes).numpy()
+        smoothed = smoothing.smooth(graph, _probabilities(self._outputs(graph, None)))
+        return np.take(smoothed, positions, axis=0)
 
     def predict(self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None) -> NDArray[Any]:
         """The likeliest class of each node, in the graph's order or that of ``nodes``."""
@@ -168,9 +196,14 @@ class GrafenneClassifier(NodeClassifier, GrafenneNodeEstimator):
         verbose: Whether to show progress on standard error.
         labels_as_features: Whether training nodes show their label as one more feature.
         class_weight: ``None``, ``balanced`` or a mapping from classes to weights.
+        smoothing: How much of an answer comes from the answers around it, from 0 to below 1, with
+            training nodes answering by their label (:class:`~grafenne.tasks.smoothing.Smoothing`);
+            ``auto`` to let validation data choose, none among the choices. For graphs whose edges
+            join nodes of a class, where features are few or uncertain. ``None`` for none.
 
     Attributes:
         classes_: The class names, in the order of the probabilities' columns.
+        smoothing_: With ``smoothing``: the share that was chosen, and the labels that are shown.
         network_: The trained network.
         history_: What happened in training.
         split_: The nodes trained and validated on.
@@ -182,6 +215,18 @@ class GrafenneClassifier(NodeClassifier, GrafenneNodeEstimator):
         probabilities = torch.softmax(output.cpu().double(), dim=0)
         best = int(probabilities.argmax())
         return self.classes_[best], float(probabilities[best])
+
+    def _smoothed(self, graph: FeatureGraph, node: Hashable) -> tuple[int, Any, float] | None:
+        if getattr(self, "smoothing_", None) is None:
+            return None
+        probabilities = self.predict_proba(graph, [node])[0]
+        best = int(probabilities.argmax())
+        return best, self.classes_[best], float(probabilities[best])
+
+
+def _probabilities(outputs: Tensor) -> NDArray[np.float64]:
+    probabilities: NDArray[np.float64] = torch.softmax(outputs.double(), dim=1).numpy()
+    return probabilities
 
 
 def _as_objects(names: Sequence[Hashable]) -> NDArray[Any]:

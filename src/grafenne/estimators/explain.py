@@ -1,7 +1,9 @@
 """Which features and which neighbours decided a prediction, by name.
 
 Each feature of the node, and each of its neighbours, is taken away in turn; its contribution is
-how much the log-odds of the predicted class (or the predicted number) falls without it.
+how much the log-odds of the predicted class (or the predicted number) falls without it. Where
+answers are smoothed, the class is that of the smoothed answer, and contributions are to what the
+network itself says for it.
 """
 
 from __future__ import annotations
@@ -114,6 +116,9 @@ def explain_node(
     around = Surroundings(estimator, graph, [graph.nodes.position(node)])
     asking = _Asking(estimator, around)
     prediction, probability = estimator._read_output(asking.outputs(around.part))
+    smoothed = estimator._smoothed(graph, node)
+    if smoothed is not None:
+        asking.target, prediction, probability = smoothed
     base = asking.answer(around.part)
     features, neighbours = around.contributions(0, asking.answer, base, top)
     return Explanation(node, prediction, probability, features, neighbours)
@@ -133,7 +138,7 @@ class _Asking:
         return outputs[0]
 
     def answer(self, part: AllotropicGraph) -> float:
-        """The log-odds of the class that the whole part speaks for, or the predicted number."""
+        """The log-odds of the predicted class, or the predicted number."""
         outputs = self.outputs(part)
         if self.estimator.task_name == "regression":
             return float(self.estimator._read_output(outputs)[0])

@@ -62,6 +62,11 @@ class NodeEstimator(NetworkEstimator):
         """What hides whole kinds of features in training; nothing unless the estimator can."""
         return None
 
+    def _finish_fit(
+        self, graph: FeatureGraph, prepared: AllotropicGraph, split: Split, targets: Tensor
+    ) -> None:
+        """What else is learnt once the network is trained; nothing unless the task has it."""
+
     def fit(
         self,
         graph: FeatureGraph,
@@ -128,6 +133,7 @@ class NodeEstimator(NetworkEstimator):
             raise
         self.network_, self.split_, self.split_nodes_ = network, split, graph.nodes
         self._learn_new_features(prepared, objective, bits)
+        self._finish_fit(graph, prepared, split, targets)
         return self
 
     def _make_split(self, graph: FeatureGraph, split: Split | None) -> Split:
@@ -301,6 +307,10 @@ class GrafenneNodeEstimator(NodeEstimator, GrafenneEstimator):
     @abstractmethod
     def _read_output(self, output: Tensor) -> tuple[Any, float | None]:
         """The prediction that one node's output stands for, and its probability."""
+
+    def _smoothed(self, graph: FeatureGraph, node: Hashable) -> tuple[int, Any, float] | None:
+        """The column, name and probability of a node's class where answers are smoothed."""
+        return None
 
 
 def _check_split(split: Split, graph: FeatureGraph) -> None:

@@ -56,6 +56,7 @@ def check_parameters(estimator: NetworkEstimator) -> None:
             f"reach must be a whole number from 0 to 1000, got {settings['reach']!r}."
         )
     _check_direct(settings)
+    _check_smoothing(settings.get("smoothing"))
     for name in _present(SHARES, settings):
         value = settings[name]
         if name in MAY_BE_OPEN and value is None:
@@ -100,6 +101,14 @@ def _check_direct(settings: Mapping[str, Any]) -> None:
         raise ParameterError(
             "direct is for features='learned' or 'company', where each has vectors of its own."
         )
+
+
+def _check_smoothing(smoothing: Any) -> None:
+    if smoothing is None or smoothing == "auto":
+        return
+    number = isinstance(smoothing, Real) and not isinstance(smoothing, bool)
+    if not (number and 0 <= float(smoothing) < 1):
+        raise ParameterError(f"smoothing is 'auto', or at least 0 and below 1, got {smoothing!r}.")
 
 
 def check_device(device: Any) -> None:

@@ -171,6 +171,11 @@ def _describe(estimator: NetworkEstimator) -> tuple[dict[str, Any], dict[str, Te
     if labels is not None:
         about["label_features"] = {"nodes": _json_ids(labels.nodes)}
         tensors["label_codes"] = torch.from_numpy(labels.codes)
+    smoothing = getattr(estimator, "smoothing_", None)
+    if smoothing is not None:
+        nodes = _json_ids(smoothing.shown.nodes)
+        about["smoothing"] = {"share": smoothing.share, "nodes": nodes}
+        tensors["smoothing_codes"] = torch.from_numpy(smoothing.shown.codes)
     return about, tensors
 
 
@@ -202,7 +207,7 @@ def _json_ids(ids: list[Any]) -> list[Any]:
     for node in ids:
         if not isinstance(node, str | int):
             raise ParameterError(
-                f"A model with labels as features is saved with the ids of its training nodes, "
-                f"which must be text or whole numbers; {node!r} is neither."
+                f"A model that shows labels (as features, or for smoothing) is saved with the ids "
+                f"of its training nodes, which must be text or whole numbers; {node!r} is neither."
             )
     return ids

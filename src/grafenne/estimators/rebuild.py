@@ -33,6 +33,8 @@ from grafenne.nn.feature_embedding import FeatureEmbedding
 from grafenne.nn.features import make_features
 from grafenne.nn.given_features import GivenFeatures
 from grafenne.ops import Dropout
+from grafenne.tasks.shown_labels import ShownLabels
+from grafenne.tasks.smoothing import Smoothing
 from grafenne.training.label_features import LabelFeatures
 from grafenne.training.loop import History
 
@@ -100,7 +102,13 @@ def rebuild_estimator(about: dict[str, Any], folder: Path, overrides: dict[str, 
         getattr(embedding, "inner", embedding).source = table
         estimator.features = table
     if about.get("label_features") is not None:
-        estimator.label_features_ = _read_labels(estimator, about, tensors, folder)
+        told = _read_labels(estimator, about["label_features"], tensors, "label_codes", folder)
+        estimator.label_features_ = LabelFeatures(estimator.task_.classes, told.nodes, told.codes)
+    if about.get("smoothing") is not None:
+        estimator.smoothing_ = Smoothing(
+            _read_share(about["smoothing"]["share"], folder),
+            _read_labels(estimator, about["smoothing"], tensors, "smoothing_codes", folder),
+        )
     estimator.network_ = network.to(estimator.device).eval()
     estimator.history_ = _read_history(about["history"])
     recall_memory(estimator, memory, tensors)
@@ -206,18 +214,24 @@ def _read_history(told: dict[str, Any]) -> History:
     return history
 
 
+def _read_share(share: Any, folder: Path) -> float:
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
+        raise ModelFileError(f"{folder / ABOUT} has a smoothing that is no share.")
+    return float(share)
+
+
 def _read_labels(
-    estimator: Any, about: dict[str, Any], tensors: dict[str, Tensor], folder: Path
-) -> LabelFeatures:
+    estimator: Any, told: dict[str, Any], tensors: dict[str, Tensor], name: str, folder: Path
+) -> ShownLabels:
     from grafenne.continual.memory import check_ids
 
-    codes = tensors["label_codes"].numpy()
-    nodes = check_ids(about["label_features"]["nodes"], len(codes))
+    codes = tensors[name].numpy()
+    nodes = check_ids(told["nodes"], len(codes))
     if codes.dtype != np.int64 or codes.shape != (len(nodes),):
         raise ModelFileError(f"{folder / WEIGHTS} and {ABOUT} disagree on the shown labels.")
     if len(codes) and not 0 <= codes.min() <= codes.max() < len(estimator.task_.classes):
         raise ModelFileError(f"{folder / WEIGHTS} has a label that is not among the classes.")
-    return LabelFeatures(estimator.task_.classes, nodes, codes)
+    return ShownLabels(nodes, codes)
 
 
 def _backbone(name: Any, folder: Path) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from grafenne.experiments.cells import Cell
 from grafenne.experiments.registry import Experiment, grid, register
 
@@ -12,6 +14,11 @@ EXTREME_RATES = (0.0, 0.5, 0.99, 0.999, 0.9999, 0.99999)
 NODES = "node-classification"
 LINKS = "link-prediction"
 FEW_LABELS = "few-labels"
+SMOOTHED = "smoothed"
+FEW_LABELS_SMOOTHED = "few-labels-smoothed"
+
+SMOOTHING = {"smoothing": "auto"}
+"""What makes a smoothed row of a plain one: the network is trained as it was."""
 
 WHOLE = ("sage", "gcn", "mlp", "gcnmf", "pagnn", "grafenne", "grafenne+labels", "sage+labels")
 """Methods that are run with nothing missing too; an imputation would have nothing to do there."""
@@ -45,10 +52,11 @@ def _in_order(cells: list[Cell]) -> list[Cell]:
     )
 
 
-def _node_cells() -> list[Cell]:
-    cells = grid(NODES, SMALL, WHOLE, (0.0,), search="classification")
-    cells += grid(NODES, SMALL, INCOMPLETE, (0.5, 0.99), search="classification")
-    cells += grid(NODES, SMALL, ("mask+sage",), (0.99,), search="classification")
+def _node_cells(experiment: str = NODES, **others: Any) -> list[Cell]:
+    others["search"] = "classification"
+    cells = grid(experiment, SMALL, WHOLE, (0.0,), **others)
+    cells += grid(experiment, SMALL, INCOMPLETE, (0.5, 0.99), **others)
+    cells += grid(experiment, SMALL, ("mask+sage",), (0.99,), **others)
     return _in_order(cells)
 
 
@@ -84,7 +92,7 @@ def _link_cells() -> list[Cell]:
     return cells
 
 
-def _few_label_cells() -> list[Cell]:
+def _few_label_cells(experiment: str = FEW_LABELS, **others: Any) -> list[Cell]:
     methods = (
         "gcn",
         "sage",
@@ -103,13 +111,14 @@ def _few_label_cells() -> list[Cell]:
     cells = []
     for pattern in ("uniform", "structural"):
         cells += grid(
-            FEW_LABELS,
+            experiment,
             ("cora", "citeseer"),
             methods,
             (0.995,),
             search=f"few-labels-{pattern}",
             data={"split": "few-labels", "pattern": pattern, "largest_component": True},
             extra={"variant": pattern},
+            **others,
         )
     return cells
 
@@ -217,5 +226,21 @@ register(
         title="20 labels per class, 99.5 % of the features missing",
         paper="not in the paper; the protocol in which others compare it",
         cells=_few_label_cells(),
+    )
+)
+register(
+    Experiment(
+        name=SMOOTHED,
+        title="The same, with answers smoothed along the edges",
+        paper="not in the paper",
+        cells=_node_cells(SMOOTHED, settings=SMOOTHING),
+    )
+)
+register(
+    Experiment(
+        name=FEW_LABELS_SMOOTHED,
+        title="Few labels, with answers smoothed along the edges",
+        paper="not in the paper",
+        cells=_few_label_cells(FEW_LABELS_SMOOTHED, settings=SMOOTHING),
     )
 )

@@ -27,6 +27,8 @@ class Cell:
             that ask the same of a method share it. ``None`` if there is nothing to choose.
         data: How the data of a seed is made, where it differs from the experiment's way; see
             :func:`~grafenne.experiments.problem.make_problem`.
+        settings: Settings that are the same whatever a search chose, and that it is not asked
+            about.
     """
 
     experiment: str
@@ -36,6 +38,7 @@ class Cell:
     extra: Mapping[str, Any] = field(default_factory=dict)
     search: str | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def keys(self) -> dict[str, Any]:

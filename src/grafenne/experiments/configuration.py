@@ -46,7 +46,7 @@ trained. Physics, one seed, validation loss with neither, the scaling and both: 
 known features are learned by heart (0.204 without, 0.212 with both).
 """
 
-ADDED_LATER = ("complete", "direct", "feature_decay", "hidden_share", "select")
+ADDED_LATER = ("complete", "direct", "feature_decay", "hidden_share", "select", "smoothing")
 """Settings that came after the first results. At their defaults, which change nothing for the data
 of the tables, they are no part of a configuration: those results stay valid."""
 
@@ -152,7 +152,7 @@ def configure(
     """
     from grafenne.baselines.methods import METHODS, make_method
 
-    settings = dict(chosen or {})
+    settings = {**(chosen or {}), **cell.settings}
     data = {**DEFAULT_DATA, "observed_zeros": sees_zeros(cell), **cell.data}
     large = cell.dataset in LARGE
     training = training_of(cell)

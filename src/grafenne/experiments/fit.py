@@ -44,8 +44,14 @@ def run_cell(
         "seconds": round(seconds, 3),
         "seconds_per_epoch": round(history.seconds_per_epoch, 5),
         "parameters": int(estimator.num_parameters_),
+        **_smoothing_of(estimator),
         **told,
     }
+
+
+def _smoothing_of(estimator: Any) -> dict[str, Any]:
+    smoothing = getattr(estimator, "smoothing_", None)
+    return {} if smoothing is None else {"smoothing": smoothing.share}
 
 
 def make_estimator(config: Mapping[str, Any], seed: int) -> Any:

@@ -72,14 +72,14 @@ def group_of(cell: Cell) -> tuple[str, str, float, str]:
 def searched_cells(cells: Iterable[Cell]) -> list[Cell]:
     """One cell for each search that the cells need, on its plain data.
 
-    Settings are kept for the honest, unshifted data, whichever cells were asked for: a leak must
-    not choose what honest runs are run with.
+    Settings are kept for the honest, unshifted data and for the plain method, whichever cells were
+    asked for: a leak must not choose what honest runs are run with.
     """
     first: dict[Any, Cell] = {}
     for cell in cells:
         if cell.search is not None:
             data = {name: value for name, value in cell.data.items() if name not in VARIED}
-            first.setdefault(group_of(cell), replace(cell, data=data))
+            first.setdefault(group_of(cell), replace(cell, data=data, settings={}))
     return list(first.values())
 
 

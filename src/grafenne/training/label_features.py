@@ -2,8 +2,6 @@
 
 While training, a random half of the training nodes show their label and the loss is taken on the
 others, so no node is ever asked for a label it shows. Afterwards all training nodes show theirs.
-What may be shown is fixed at training time and kept with the model: the labels of a graph that is
-predicted are never looked at, so validation and test labels cannot leak.
 """
 
 from __future__ import annotations
@@ -23,12 +21,13 @@ from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import DataError
 from grafenne.nn.feature_embedding import FeatureEmbedding
 from grafenne.ops import SparsePattern
+from grafenne.tasks.shown_labels import ShownLabels
 
 PREFIX = "label of node="
 
 
-class LabelFeatures:
-    """The labels that nodes may show.
+class LabelFeatures(ShownLabels):
+    """The labels that nodes may show, as features.
 
     Args:
         classes: The class names.
@@ -42,8 +41,7 @@ class LabelFeatures:
         self.names = [f"{PREFIX}{name}" for name in classes]
         if len(set(self.names)) < len(self.names):  # the classes 1 and "1", say
             self.names = [f"{PREFIX}{name!r}" for name in classes]
-        self.nodes = list(nodes)
-        self.codes = codes
+        super().__init__(nodes, codes)
 
     def add_to(self, graph: FeatureGraph) -> FeatureGraph:
         """The graph with the shown labels as further triples of value 1."""
@@ -53,16 +51,15 @@ class LabelFeatures:
                     f"The feature {name!r} begins with {PREFIX!r}, which is kept for labels as "
                     "features."
                 )
-        place = graph.nodes.find(self.nodes)
-        shown = place >= 0
+        place, codes = self.within(graph)
         features = graph.features.extended(self.names)
-        column = graph.num_features + self.codes[shown]
+        column = graph.num_features + codes
         values = graph.values
-        ones = np.ones(int(shown.sum()), dtype=values.data.dtype)
+        ones = np.ones(len(place), dtype=values.data.dtype)
         return graph.replace(
             features=features,
             values=FeatureValues.build(
-                np.concatenate((values.rows, place[shown])),
+                np.concatenate((values.rows, place)),
                 np.concatenate((values.indices, column)),
                 np.concatenate((values.data, ones)),
                 nodes=graph.nodes,

@@ -119,7 +119,7 @@ def _table(table: Table) -> str:
                 "out, so its NM and FP rows have seen what they are asked for. Ours split first; "
                 "rows marked “leaked” do it the paper's way, for comparison only.</p>"
             )
-    if table.name == FEW_LABELS:
+    if table.name in FEW_LABELS:
         parts.append(f'<p class="soft">{FEW_LABELS_NOTE}</p>')
     if not table.measured:
         parts.append('<p class="soft">No runs of ours yet.</p>')

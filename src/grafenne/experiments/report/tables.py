@@ -10,7 +10,7 @@ from grafenne.experiments.report.cells import Cell, Cells, Comparison, best, com
 from grafenne.experiments.report.methods import GROUPS, RowKey
 from grafenne.experiments.report.runs import SPECIAL
 
-FEW_LABELS = "few-labels"
+FEW_LABELS = ("few-labels", "few-labels-smoothed")
 BY_DATASET = ("message-passing",)
 """Tables with a column per dataset."""
 
@@ -150,7 +150,7 @@ def _is_backbone(method: str) -> bool:
 
 def _other_table(experiment: str, cells: Cells) -> Table:
     keys = cells.keys(experiment)
-    by_variant = experiment == FEW_LABELS
+    by_variant = experiment in FEW_LABELS
     blocks = []
     for dataset in dict.fromkeys(key[0] for key in keys):
         here = [key for key in keys if key[0] == dataset]
