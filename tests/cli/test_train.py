@@ -224,3 +224,32 @@ def test_the_same_command_goes_on_where_it_stopped(
     assert again.json["val_accuracy"] == whole["val_accuracy"]
     one, other = (tmp_path / name / "model.safetensors" for name in ("whole", "parts"))
     assert one.read_bytes() == other.read_bytes()
+
+
+def test_answers_may_be_smoothed(run: Run, tables: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    found = run("train", tables, *QUICK, "--json", "--smoothing", "0.5", "--out", model).json
+    assert found["smoothing"] == 0.5
+    assert found["settings"]["smoothing"] == 0.5
+    assert GrafenneClassifier.load(model).smoothing_.share == 0.5
+    chosen = run("train", tables, *QUICK, "--json", "--smoothing", "auto").json
+    assert chosen["smoothing"] in (0.0, 0.3, 0.5, 0.7, 0.9)
+    assert run("train", tables, *QUICK, "--json").json["smoothing"] is None
+    behind = run("train", tables, *QUICK, "--json", "--smoothing", "0.5", "--impute", "special")
+    assert behind.json["smoothing"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--smoothing", "much"), "smoothing is 'auto', or at least 0 and below 1"),
+        (("--smoothing", "0.5", "--task", "links"), "smoothing"),
+    ],
+)
+def test_strange_smoothing_is_refused(
+    run: Run, tables: Path, words: tuple[str, ...], told: str
+) -> None:
+    ran = run("train", tables, *QUICK, *words)
+    assert ran.code == 2
+    assert told in ran.err
+    assert "Traceback" not in ran.err

@@ -130,6 +130,7 @@ class NodeEstimator(NetworkEstimator):
             if error.history is not None:
                 self.history_ = error.history
                 self.network_, self.split_, self.split_nodes_ = network, split, graph.nodes
+                self._finish_fit(graph, prepared, split, targets)
             raise
         self.network_, self.split_, self.split_nodes_ = network, split, graph.nodes
         self._learn_new_features(prepared, objective, bits)

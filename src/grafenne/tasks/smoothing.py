@@ -84,6 +84,7 @@ def choose_smoothing(
         found = smoothing.smooth(graph, answers)[asked]
         likely = found[np.arange(len(asked)), truth].clip(min=np.finfo(np.float64).tiny)
         loss, wrong = float(-np.log(likely).mean()), float((found.argmax(axis=1) != truth).mean())
+        loss = loss if np.isfinite(loss) else np.inf
         return (loss, wrong) if select == "loss" else (wrong, loss)
 
     return min((Smoothing(share, shown) for share in SHARES), key=rank)
