@@ -297,6 +297,19 @@ def test_gat_and_gin_count_among_the_best_of_the_main_table(tmp_path: Path) -> N
     assert "| 85.00 ± 1.00 | **87.00 ± 1.00** GRAFENNE (GIN) | 83.00 ± 1.00 GAT | +4.00" in line
 
 
+@pytest.mark.parametrize("experiment", ["few-labels", "few-labels-smoothed"])
+def test_few_labels_stand_beside_figures_of_the_same_protocol(
+    experiment: str, tmp_path: Path
+) -> None:
+    shown: dict[str, Any] = {"experiment": experiment, "dataset": "cora", "p": 0.995}
+    rows = [run_row("fp+gcn", 0, 0.7, **shown, variant=kind) for kind in ("uniform", "structural")]
+    text = report_markdown(read(tmp_path, rows, experiment))
+    assert "largest component" in text
+    assert ("Training nodes answer by their label" in text) == ("smoothed" in experiment)
+    assert "| method | uniform p = 0.995 | structural p = 0.995 | seconds |" in text
+    assert "| FSD-CAP (published) | 81.49 |" in text
+
+
 def test_a_cell_run_again_keeps_its_row(tmp_path: Path) -> None:
     rows = [
         run_row(method, 0, 0.7, experiment="few-labels", dataset=dataset, p=0.995, variant=pattern)

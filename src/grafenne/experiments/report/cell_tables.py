@@ -64,7 +64,6 @@ Published = dict[tuple[str, str], dict[Column, float]]
 def published_of(table: Table, block: Block) -> Published:
     """Figures that others publish for the block's columns."""
     found: Published = {}
-    names = table.paper.experiments[:1] if table.paper else (table.name,)
     for column in block.columns:
         for figure in published_figures():
             same = (figure.dataset, figure.p, figure.variant) == (
@@ -72,7 +71,7 @@ def published_of(table: Table, block: Block) -> Published:
                 column.p,
                 column.variant,
             )
-            if same and figure.experiment in names:
+            if same and figure.experiment == table.published_under:
                 found.setdefault((figure.method, figure.row), {})[column] = figure.value
     return found
 

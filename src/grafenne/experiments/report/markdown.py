@@ -33,6 +33,8 @@ def report_markdown(results: Results) -> str:
     for table in tables:
         if table.measured:
             parts += [f"## {_text(table.title)}", ""]
+            if table.paper is None and table.caption:
+                parts += [table.caption, ""]
             for block in table.blocks:
                 if block.title and len(table.blocks) > 1:
                     parts += [f"### {_text(block.title)}", ""]

@@ -18,7 +18,7 @@ from grafenne.experiments.report.missing_rates import missing_rate_chart
 from grafenne.experiments.report.runs import Results
 from grafenne.experiments.report.speed import speed_html
 from grafenne.experiments.report.style import STYLE
-from grafenne.experiments.report.tables import FEW_LABELS, Table, make_tables
+from grafenne.experiments.report.tables import Table, make_tables
 from grafenne.version import __version__
 
 HOW_TO_READ = (
@@ -35,10 +35,6 @@ HOW_TO_READ = (
     "“not shown”, not “equal”. Wilcoxon's signed-rank test could not go below p = 0.06 with five "
     "pairs. Random splits of one dataset overlap, which makes any such test somewhat too "
     "confident, and with this many cells a few marks are chance.</li></ul>"
-)
-FEW_LABELS_NOTE = (
-    "20 labels per class, largest component, most features missing; the published figures are for "
-    "99.5 % missing uniformly."
 )
 
 
@@ -119,8 +115,8 @@ def _table(table: Table) -> str:
                 "out, so its NM and FP rows have seen what they are asked for. Ours split first; "
                 "rows marked “leaked” do it the paper's way, for comparison only.</p>"
             )
-    if table.name in FEW_LABELS:
-        parts.append(f'<p class="soft">{FEW_LABELS_NOTE}</p>')
+    elif table.caption:
+        parts.append(f'<p class="soft">{safe(table.caption)}</p>')
     if not table.measured:
         parts.append('<p class="soft">No runs of ours yet.</p>')
     charts = "".join(missing_rate_chart(table, block) for block in table.blocks)
@@ -135,11 +131,10 @@ def _table(table: Table) -> str:
 
 def _sources(table: Table) -> list[str]:
     """Where the published figures in a table come from."""
-    names = table.paper.experiments[:1] if table.paper else (table.name,)
     datasets = {column.dataset for block in table.blocks for column in block.columns}
     found: dict[str, dict[str, list[str]]] = {}
     for figure in published_figures():
-        if figure.experiment in names and figure.dataset in datasets:
+        if figure.experiment == table.published_under and figure.dataset in datasets:
             found.setdefault(figure.source, {}).setdefault(figure.row, []).append(figure.dataset)
     return [
         '<p class="soft">Published: '

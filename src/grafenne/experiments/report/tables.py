@@ -11,8 +11,26 @@ from grafenne.experiments.report.methods import GROUPS, RowKey
 from grafenne.experiments.report.runs import SPECIAL
 
 FEW_LABELS = ("few-labels", "few-labels-smoothed")
+SMOOTHED = "-smoothed"
+"""How the names of experiments end that are those before the ending with smoothed answers."""
 BY_DATASET = ("message-passing",)
 """Tables with a column per dataset."""
+
+_FEW_LABELS_CAPTION = (
+    "20 labels per class, largest component, most features missing; the published figures are for "
+    "99.5 % missing uniformly."
+)
+_SMOOTHED_CAPTION = (
+    "The same methods, settings and seeds, with answers that lean towards the answers around them "
+    "once the network is trained. Training nodes answer by their label, and validation data says "
+    "how much comes from around, nothing among the choices. So every row makes use of known labels."
+)
+CAPTIONS = {
+    "few-labels": _FEW_LABELS_CAPTION,
+    "smoothed": _SMOOTHED_CAPTION,
+    "few-labels-smoothed": f"{_FEW_LABELS_CAPTION} {_SMOOTHED_CAPTION}",
+}
+"""What there is to say about tables that are not the paper's."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +103,11 @@ class Table:
         for block in self.blocks:
             for entry in block.entries.values():
                 yield block, entry
+
+    @property
+    def published_under(self) -> str:
+        """The experiment that figures published elsewhere are compared with."""
+        return self.paper.experiments[0] if self.paper else self.name.removesuffix(SMOOTHED)
 
     @property
     def measured(self) -> bool:
@@ -161,7 +184,7 @@ def _other_table(experiment: str, cells: Cells) -> Table:
         rows = _ordered(RowKey(key[1], "" if by_variant else key[3], key[4]) for key in here)
         blocks.append(_block(dataset, columns, rows, cells, (experiment,), None))
     title = experiment.replace("-", " ").capitalize()
-    return Table(experiment, title, "", True, blocks)
+    return Table(experiment, title, CAPTIONS.get(experiment, ""), True, blocks)
 
 
 def _uniform(problem: tuple[float, str]) -> tuple[float, bool, str]:
