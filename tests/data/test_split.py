@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from grafenne import FeatureGraph
 from grafenne.data.labels import Labels
-from grafenne.data.split import Split, few_label_split, random_split
+from grafenne.data.split import Split, equal_classes_split, few_label_split, random_split
 from grafenne.errors import DataError, ParameterError, UnknownNameError
 
 
@@ -141,3 +141,33 @@ def test_few_label_splits_are_checked() -> None:
     numbers = FeatureGraph.from_arrays(2, 0, labels=[0.5, 1.5])
     with pytest.raises(DataError, match="needs class labels"):
         few_label_split(numbers, 0)
+
+
+def test_equal_classes_leave_small_ones_out_of_validation_and_test() -> None:
+    """100 labelled nodes of 4 classes: 15 of each train, 20 validate."""
+    labels = labels_of({"a": 50, "b": 25, "c": 15, "d": 10}, unlabelled=7)
+    split = equal_classes_split(labels, 0)
+    code = labels.values
+    assert np.bincount(code[split.train].astype(int)).tolist() == [15, 15, 15, 10]
+    assert (len(split.validation), len(split.test)) == (20, 25)
+    judged = np.concatenate((split.validation, split.test))
+    assert sorted(set(code[judged])) == [0, 1]
+    assert len(set(split.train) | set(judged)) == 100
+
+
+def test_equal_classes_are_drawn_by_the_seed() -> None:
+    labels = labels_of({"a": 30, "b": 30})
+    assert equal_classes_split(labels, 1) == equal_classes_split(labels, 1)
+    assert equal_classes_split(labels, 1) != equal_classes_split(labels, 2)
+    hits = np.zeros(60)
+    for seed in range(300):
+        hits[equal_classes_split(labels, seed, (0.5, 0.2)).train] += 1
+    assert (abs(hits - 150) < 6 * (300 * 0.25) ** 0.5).all()
+
+
+@pytest.mark.parametrize("fractions", [(0.0, 0.5), (0.7, 0.4), (0.5, -0.1), (float("nan"), 0.1)])
+def test_fractions_of_equal_classes_are_checked(fractions: tuple[float, float]) -> None:
+    with pytest.raises(ParameterError, match="fractions"):
+        equal_classes_split(labels_of({"a": 5}), 0, fractions)
+    with pytest.raises(DataError, match="needs class labels"):
+        equal_classes_split(FeatureGraph.from_arrays(2, 0, labels=[0.5, 1.5]), 0)

@@ -125,8 +125,8 @@ def test_places_are_added_to_what_the_plain_method_sees() -> None:
 def test_mistakes_are_named() -> None:
     with pytest.raises(GrafenneError, match="Did you mean 'pattern'"):
         make_problem("synthetic", 0.5, 0, {"patern": "uniform"})
-    with pytest.raises(GrafenneError, match="split is"):
-        make_problem("synthetic", 0.5, 0, {"split": "thirds"})
+    with pytest.raises(GrafenneError, match="Did you mean 'equal-classes'"):
+        make_problem("synthetic", 0.5, 0, {"split": "equal-class"})
 
 
 def _cells(graph: FeatureGraph) -> list[tuple[int, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from grafenne.training.loop import History, TrainingSettings, train
 from tests.estimators.cases import answers, graph_for
 
 SETTINGS = TrainingSettings(epochs=12, patience=12, learning_rate=0.05)
+AVERAGED = replace(SETTINGS, averaging=0.5)
 
 
 class Noisy:
@@ -56,13 +58,15 @@ class Noisy:
         return loss, loss
 
 
-def finish(folder: Path | None, **identity: Any) -> tuple[dict[str, Tensor], History]:
+def finish(
+    folder: Path | None, settings: TrainingSettings = SETTINGS, **identity: Any
+) -> tuple[dict[str, Tensor], History]:
     """A run to the end, from a checkpoint if there is one."""
     torch.seed()  # a new process has another global state, which must not matter
     bits = RandomBits(7)
     objective = Noisy(bits)
     kept = None if folder is None else Checkpoint(folder, identity)
-    history = train(objective, SETTINGS, bits, checkpoint=kept)
+    history = train(objective, settings, bits, checkpoint=kept)
     return objective.network.state_dict(), history
 
 
@@ -73,20 +77,25 @@ def same(first: tuple[Any, History], second: tuple[Any, History]) -> bool:
     return weights and all(one[name] == two[name] for name in one if name != "seconds")
 
 
-def interrupted(folder: Path, stop_at: int, every: float = 1e9) -> None:
+def interrupted(
+    folder: Path, stop_at: int, every: float = 1e9, settings: TrainingSettings = SETTINGS
+) -> None:
     bits = RandomBits(7)
     with pytest.raises(KeyboardInterrupt):
-        train(Noisy(bits, stop_at), SETTINGS, bits, checkpoint=Checkpoint(folder, {}, every))
+        train(Noisy(bits, stop_at), settings, bits, checkpoint=Checkpoint(folder, {}, every))
 
 
+@pytest.mark.parametrize("settings", [SETTINGS, AVERAGED], ids=["plain", "averaged"])
 @pytest.mark.parametrize("stop_at", [1, 2, 3, 8, 9, 24])
-def test_going_on_after_ctrl_c_changes_nothing(tmp_path: Path, stop_at: int) -> None:
-    interrupted(tmp_path / "c", stop_at)
+def test_going_on_after_ctrl_c_changes_nothing(
+    tmp_path: Path, stop_at: int, settings: TrainingSettings
+) -> None:
+    interrupted(tmp_path / "c", stop_at, settings=settings)
     assert sorted(path.name for path in (tmp_path / "c").iterdir()) == [
         "checkpoint.json",
         "checkpoint.safetensors",
     ]
-    assert same(finish(tmp_path / "c"), finish(None))
+    assert same(finish(tmp_path / "c", settings), finish(None, settings))
 
 
 def test_going_on_after_several_interruptions_changes_nothing(tmp_path: Path) -> None:
@@ -118,15 +127,18 @@ def test_going_on_after_a_kill_changes_nothing(tmp_path: Path) -> None:
     assert same(finish(tmp_path / "c"), finish(None))
 
 
+@pytest.mark.parametrize("settings", [SETTINGS, AVERAGED], ids=["plain", "averaged"])
 @pytest.mark.parametrize("step", [2, 3, 8, 13])
-def test_going_on_inside_an_epoch_changes_nothing(tmp_path: Path, step: int) -> None:
+def test_going_on_inside_an_epoch_changes_nothing(
+    tmp_path: Path, step: int, settings: TrainingSettings
+) -> None:
     """The state is kept after steps too, and Ctrl-C does not put an older one in its place."""
-    interrupted(tmp_path / "c", step, every=0)
+    interrupted(tmp_path / "c", step, every=0, settings=settings)
     stored = json.loads((tmp_path / "c" / "checkpoint.json").read_text())
     assert len(stored["history"]["epochs"]) == (step - 1) // 2
     if step % 2 == 0:  # stopped in the second step of an epoch
         assert stored["inside"]["steps"] == 1
-    assert same(finish(tmp_path / "c"), finish(None))
+    assert same(finish(tmp_path / "c", settings), finish(None, settings))
 
 
 def test_checkpoints_come_at_intervals(tmp_path: Path) -> None:

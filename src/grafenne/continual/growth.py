@@ -16,7 +16,7 @@ from grafenne.errors import DataError
 from grafenne.nn.learned_features import LearnedFeatures
 from grafenne.nn.name_features import NameFeatures
 from grafenne.nn.structural_features import StructuralFeatures
-from grafenne.tasks.classification import NodeClassification, check_class_names
+from grafenne.tasks.classification import NodeClassification, check_class_names, make_classification
 from grafenne.tasks.shown_labels import ShownLabels
 from grafenne.tasks.smoothing import Smoothing
 from grafenne.training.label_features import FeaturesAndLabels, LabelFeatures
@@ -178,9 +178,14 @@ def grow_model(context: UpdateContext, new_names: list[Hashable]) -> None:
 
 
 def _task(learner: Any, classes: list[Hashable], context: UpdateContext) -> NodeClassification:
-    codes = NodeClassification(classes).targets(context.after).numpy()[context.train]
-    counts = np.bincount(codes[codes >= 0], minlength=len(classes))
-    return NodeClassification(classes, learner.class_weight, counts)
+    return make_classification(
+        classes,
+        learner.class_weight,
+        learner.class_shares,
+        context.after,
+        context.train,
+        context.validation,
+    )
 
 
 def _shown_labels(shown: ShownLabels, context: UpdateContext) -> ShownLabels:

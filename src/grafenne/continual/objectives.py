@@ -84,7 +84,7 @@ class UpdateObjective:
     def _fixed_loss(self, asked: Tensor, sample: Any) -> Tensor:
         seed = int(self.context.bits.generator().integers(2**62))
         outputs = self.context.fixed.outputs(sample, seed)
-        loss: Tensor = self.context.task.loss(outputs, self.context.targets[asked])
+        loss: Tensor = self.context.task.training_loss(outputs, self.context.targets[asked])
         return loss
 
     def _parts(self, batch_size: int | None, labelled: bool) -> list[NDArray[np.int64]]:

@@ -137,19 +137,8 @@ def few_label_split(
             f"per_class must be at least 1 and the other sizes at least 0, got {per_class}, "
             f"{validation} and {test}."
         )
-    labelled = _labelled(graph_or_labels)
-    labels = _labels(graph_or_labels)
-    if labels.kind != "class":
-        raise DataError("A split by class needs class labels, but these are numbers.")
-    order = seeded(seed).permutation(labelled)
-    code = labels.values[order].astype(np.int64)
-    # The rank of each node among those of its class, in random order.
-    by_class = np.argsort(code, kind="stable")
-    counts = np.bincount(code, minlength=len(labels.classes))
-    begins = np.cumsum(counts) - counts
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[by_class] = np.arange(len(order)) - begins[code[by_class]]
-    chosen = rank < np.minimum(per_class, (counts + 1) // 2)[code]
+    order, code, rank = _ranked_by_class(graph_or_labels, seed)
+    chosen = rank < np.minimum(per_class, (np.bincount(code) + 1) // 2)[code]
     others = order[~chosen]
     wanted = validation + (test or 0)
     if wanted > len(others):
@@ -159,6 +148,55 @@ def few_label_split(
         )
     end = len(others) if test is None else wanted
     return Split(order[chosen], others[:validation], others[validation:end])
+
+
+def equal_classes_split(
+    graph_or_labels: FeatureGraph | Labels,
+    seed: int,
+    fractions: tuple[float, float] = (0.6, 0.2),
+) -> Split:
+    """A split with the same large number of training nodes from every class.
+
+    Many figures that are published for "random 60/20/20 splits" are of this one (the code of
+    GPR-GNN and of ACM-GNN makes it): each class gives the training share of all labelled nodes
+    divided by the number of classes. A class that has no more than that is learned from as a
+    whole, and neither validates nor tests; classes are as frequent in training as each other, but
+    not where the model is judged. So figures differ from those of :func:`random_split`.
+
+    Args:
+        graph_or_labels: A graph whose labels are classes, or the labels.
+        seed: Seed of the draw.
+        fractions: Shares of training, at most, and of validation; the others test.
+    """
+    train, validation = fractions
+    if not (train > 0 and validation >= 0 and train + validation <= 1 + 1e-9):
+        raise ParameterError(
+            "fractions must be a share above 0 and one from 0 that sum to at most 1, got "
+            f"{fractions!r}."
+        )
+    order, code, rank = _ranked_by_class(graph_or_labels, seed)
+    chosen = rank < round(train * len(order) / len(np.unique(code)))
+    others = order[~chosen]
+    end = round(validation * len(order))
+    return Split(order[chosen], others[:end], others[end:])
+
+
+def _ranked_by_class(
+    graph_or_labels: FeatureGraph | Labels, seed: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The labelled nodes in random order, the class of each and its rank in that."""
+    labelled = _labelled(graph_or_labels)
+    labels = _labels(graph_or_labels)
+    if labels.kind != "class":
+        raise DataError("A split by class needs class labels, but these are numbers.")
+    order = seeded(seed).permutation(labelled)
+    code = labels.values[order].astype(np.int64)
+    by_class = np.argsort(code, kind="stable")
+    counts = np.bincount(code)
+    begins = np.cumsum(counts) - counts
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[by_class] = np.arange(len(order)) - begins[code[by_class]]
+    return order, code, rank
 
 
 def _labels(graph_or_labels: FeatureGraph | Labels) -> Labels:

@@ -57,6 +57,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
     schedule: str = "constant"
     clip_norm: float | None = 5.0
     select: str = "loss"
+    averaging: float = 0.0
     validation_share: float = 0.2
     random_state: int = 0
     device: str = "cpu"
@@ -172,6 +173,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]
             clip_norm=self.clip_norm,
             select=self.select,
             metric_falls=metric in FALLING,
+            averaging=self.averaging,
         )
         saved = None
         if checkpoint is not None:

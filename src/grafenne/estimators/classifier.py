@@ -21,6 +21,7 @@ from grafenne.tasks.classification import (
     NodeClassification,
     check_class_names,
     classification_metrics,
+    make_classification,
 )
 from grafenne.tasks.shown_labels import ShownLabels
 from grafenne.tasks.smoothing import Smoothing, choose_smoothing
@@ -35,17 +36,20 @@ class NodeClassifier(NodeEstimator):
     task_name: ClassVar[str] = "classification"
 
     class_weight: str | Mapping[Hashable, float] | None = None
+    class_shares: str | Mapping[Hashable, float] | None = None
     smoothing: str | float | None = None
 
-    def _make_task(self, graph: FeatureGraph, train: NDArray[np.int64]) -> NodeClassification:
+    def _make_task(self, graph: FeatureGraph, split: Split) -> NodeClassification:
         if graph.labels is None or graph.labels.kind != "class":
             return NodeClassification(())  # raises the fitting error when asked for targets
-        codes = graph.labels.values[train].astype(np.int64)
+        codes = graph.labels.values[split.train].astype(np.int64)
         names = graph.labels.classes
         counts = np.bincount(codes, minlength=len(names))
         present = [name for name, count in zip(names, counts, strict=True) if count]
         self.classes_ = _as_objects(present)
-        return NodeClassification(present, self.class_weight, counts[counts > 0])
+        return make_classification(
+            present, self.class_weight, self.class_shares, graph, split.train, split.validation
+        )
 
     def _make_label_features(
         self, graph: FeatureGraph, train: NDArray[np.int64]
@@ -181,6 +185,8 @@ class GrafenneClassifier(NodeClassifier, GrafenneNodeEstimator):
         patience: Epochs without a better one before training stops.
         schedule: ``constant`` or ``cosine`` learning rate.
         clip_norm: Largest norm of a gradient.
+        averaging: Share of the training so far over which weights are averaged; the mean is what
+            is validated and kept (:mod:`~grafenne.training.averaging`). 0 for single epochs.
         select: Which epoch is kept: that of the lowest validation ``loss``, or of the best
             validation ``metric`` (accuracy, AUC, or RMSE).
         validation_share: Share of the labelled nodes set aside for validation when ``fit`` is
@@ -196,6 +202,10 @@ class GrafenneClassifier(NodeClassifier, GrafenneNodeEstimator):
         verbose: Whether to show progress on standard error.
         labels_as_features: Whether training nodes show their label as one more feature.
         class_weight: ``None``, ``balanced`` or a mapping from classes to weights.
+        class_shares: How frequent each class is where the model is used, if not as frequent as
+            among the training nodes: a mapping from classes to shares, or ``validation`` to go by
+            the validation nodes. For training nodes that were picked class by class. ``None`` for
+            the shares in training.
         smoothing: How much of an answer comes from the answers around it, from 0 to below 1, with
             training nodes answering by their label (:class:`~grafenne.tasks.smoothing.Smoothing`);
             ``auto`` to let validation data choose, none among the choices. For graphs whose edges

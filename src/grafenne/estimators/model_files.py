@@ -18,6 +18,9 @@ ABOUT, WEIGHTS, MEMORY = "model.json", "model.safetensors", "memory.json"
 FILES = (ABOUT, WEIGHTS, MEMORY)
 """All that a model's folder may hold."""
 
+BY_CLASS = ("class_weight", "class_shares")
+"""Settings that may be a mapping from classes; they are kept as lists of pairs."""
+
 Form = tuple[str, tuple[int, ...]]
 Header = dict[str, Form]
 """Number type and shape of each tensor in a file."""

@@ -49,8 +49,8 @@ class NodeEstimator(NetworkEstimator):
     """Base of the estimators that answer for nodes, GRAFENNE's and the baselines'."""
 
     @abstractmethod
-    def _make_task(self, graph: FeatureGraph, train: NDArray[np.int64]) -> Any:
-        """The task for these training nodes."""
+    def _make_task(self, graph: FeatureGraph, split: Split) -> Any:
+        """The task for the nodes that are learned from and chosen by."""
 
     def _make_label_features(
         self, graph: FeatureGraph, train: NDArray[np.int64]
@@ -92,7 +92,7 @@ class NodeEstimator(NetworkEstimator):
         self._begin_fit()
         bits = RandomBits(self.random_state)
         self._get_to_know(graph)
-        self.task_ = self._make_task(graph, split.train)
+        self.task_ = self._make_task(graph, split)
         targets = self.task_.targets(graph)
         self._fit_scaler(graph, split.train)
         self.label_features_ = self._make_label_features(graph, split.train)

@@ -16,6 +16,7 @@ from grafenne.nn.features import KINDS, is_learned
 from grafenne.nn.layer import NORMALISATIONS
 from grafenne.nn.node_to_node import BACKBONES
 from grafenne.nn.phase import MODES
+from grafenne.tasks.class_shares import check_class_shares
 from grafenne.training.loop import SCHEDULES, SELECTIONS
 
 if TYPE_CHECKING:
@@ -57,12 +58,16 @@ def check_parameters(estimator: NetworkEstimator) -> None:
         )
     _check_direct(settings)
     _check_smoothing(settings.get("smoothing"))
+    check_class_shares(settings.get("class_shares"))
     for name in _present(SHARES, settings):
         value = settings[name]
         if name in MAY_BE_OPEN and value is None:
             continue
         if not (isinstance(value, Real) and 0 <= float(value) < 1):
             raise ParameterError(f"{name} must be at least 0 and below 1, got {value!r}.")
+    averaging = settings["averaging"]
+    if not (isinstance(averaging, Real) and 0 <= float(averaging) <= 1):
+        raise ParameterError(f"averaging must be from 0 to 1, got {averaging!r}.")
     for name in _present(NAMES, settings):
         value, known = settings[name], NAMES[name]
         open_ended = name in ("backbone", "features") and not isinstance(value, str)

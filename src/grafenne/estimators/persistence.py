@@ -25,6 +25,7 @@ from grafenne.data.labels import plain
 from grafenne.errors import GrafenneError, ModelFileError, ParameterError
 from grafenne.estimators.model_files import (
     ABOUT,
+    BY_CLASS,
     FILES,
     FORMAT,
     MEMORY,
@@ -139,8 +140,9 @@ def _describe(estimator: NetworkEstimator) -> tuple[dict[str, Any], dict[str, Te
         settings["backbone"] = _backbone_name(settings["backbone"])
     if "features" in settings:
         settings["features"], given = _features_name(estimator)
-    if isinstance(settings.get("class_weight"), Mapping):  # JSON would turn all keys into text
-        settings["class_weight"] = [list(pair) for pair in settings["class_weight"].items()]
+    for name in BY_CLASS:
+        if isinstance(settings.get(name), Mapping):  # JSON would turn all keys into text
+            settings[name] = [list(pair) for pair in settings[name].items()]
     about: dict[str, Any] = {
         "format": FORMAT,
         "grafenne": __version__,

@@ -20,6 +20,7 @@ from grafenne.data.vocabulary import Vocabulary
 from grafenne.errors import ModelFileError, ParameterError, shown
 from grafenne.estimators.model_files import (
     ABOUT,
+    BY_CLASS,
     WEIGHTS,
     Header,
     compare,
@@ -67,8 +68,9 @@ def rebuild_estimator(about: dict[str, Any], folder: Path, overrides: dict[str, 
             f"{folder / ABOUT} has the setting {strange[0]!r}, which this version of grafenne does "
             f"not know; the model was saved by version {shown(about.get('grafenne'))}."
         )
-    if isinstance(settings.get("class_weight"), list):
-        settings["class_weight"] = dict(settings["class_weight"])
+    for name in BY_CLASS:
+        if isinstance(settings.get(name), list):
+            settings[name] = dict(settings[name])
     estimator: Any = kind(**{**settings, **overrides})
     check_device(estimator.device)
     if "backbone" in known - overrides.keys():

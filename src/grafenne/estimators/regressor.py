@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from grafenne.data.feature_graph import FeatureGraph
+from grafenne.data.split import Split
 from grafenne.estimators.checks import check_graph
 from grafenne.estimators.node_estimator import GrafenneNodeEstimator
 from grafenne.tasks.regression import NodeRegression, numeric_labels, regression_metrics
@@ -32,8 +33,8 @@ class GrafenneRegressor(GrafenneNodeEstimator):
     dropout: float = 0.2
     feature_dropout: float | None = 0.1
 
-    def _make_task(self, graph: FeatureGraph, train: NDArray[np.int64]) -> NodeRegression:
-        return NodeRegression.fitted(numeric_labels(graph)[train])
+    def _make_task(self, graph: FeatureGraph, split: Split) -> NodeRegression:
+        return NodeRegression.fitted(numeric_labels(graph)[split.train])
 
     def predict(
         self, graph: FeatureGraph, nodes: Iterable[Hashable] | None = None

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grafenne.data.missing import drop_features
-from grafenne.data.split import Split, few_label_split, random_split
-from grafenne.errors import ParameterError, unknown_name
+from grafenne.data.split import Split, equal_classes_split, few_label_split, random_split
+from grafenne.errors import unknown_name
 from grafenne.tasks.links import EdgeSplit, split_edges
 
 if TYPE_CHECKING:
@@ -36,8 +36,9 @@ DEFAULT_DATA: dict[str, Any] = {
 }
 """How data is made unless a cell says otherwise.
 
-``split``: ``nodes`` (60/20/20), ``edges`` (60/20/20) or ``few-labels`` (20 nodes per class to
-learn from, 1,500 to choose by, the others to judge by). ``observed_zeros``: whether the zeros
+``split``: ``nodes`` (60/20/20), ``edges`` (60/20/20), ``equal-classes`` (60/20/20 in all, as many
+training nodes of each class where it has them) or ``few-labels`` (20 nodes per class to learn from,
+1,500 to choose by, the others to judge by). ``observed_zeros``: whether the zeros
 that are not missing are stored too. ``pattern``: ``uniform`` drops cells one by one,
 ``structural`` all cells of a node at once. ``shift``: what is added to each value that is left.
 ``largest_component``: whether all other parts of the graph are left out. ``leaked``: whether
@@ -106,11 +107,13 @@ def make_problem(
         seen = shifted(seen, chosen["shift"])
     if split == "nodes":
         return Problem(seen, random_split(seen, seed))
+    if split == "equal-classes":
+        return Problem(seen, equal_classes_split(seen, seed))
     if split == "edges":
         return Problem(seen, split_edges(seen, seed))
     if split == "few-labels":
         return Problem(seen, few_label_split(seen, seed, per_class=20, validation=1500))
-    raise ParameterError(f"split is 'nodes', 'edges' or 'few-labels', got {split!r}.")
+    raise unknown_name("split", split, ("nodes", "equal-classes", "edges", "few-labels"))
 
 
 def largest_component(graph: FeatureGraph) -> FeatureGraph:

@@ -15,6 +15,7 @@ from torch.nn import functional
 from grafenne.data.columns import family_of
 from grafenne.data.feature_graph import FeatureGraph
 from grafenne.errors import DataError, ParameterError, unknown_name
+from grafenne.tasks.class_shares import Shares, log_ratio, shares_in_use
 
 
 def check_class_names(known: Sequence[Hashable], classes: Sequence[Hashable]) -> None:
@@ -34,7 +35,9 @@ class NodeClassification:
         classes: The class names, in the order of the outputs.
         class_weight: ``None``, ``balanced`` (each class counts the same in total) or a mapping
             from class names to weights.
-        counts: Training nodes per class, for ``balanced``.
+        counts: Training nodes per class, for ``balanced`` and for ``in_use``.
+        in_use: Shares of the classes where answers are asked for
+            (:mod:`~grafenne.tasks.class_shares`); ``None`` for those in training.
     """
 
     metric = "accuracy"
@@ -44,10 +47,15 @@ class NodeClassification:
         classes: Sequence[Hashable],
         class_weight: str | Mapping[Hashable, float] | None = None,
         counts: NDArray[np.int64] | None = None,
+        in_use: Shares | None = None,
     ) -> None:
         self.classes = tuple(classes)
         self.output_width = len(self.classes)
         self.weight = _class_weights(self.classes, class_weight, counts)
+        self.shift: Tensor | None = None
+        if in_use is not None and counts is not None:
+            weight = None if self.weight is None else self.weight.numpy()
+            self.shift = torch.from_numpy(log_ratio(counts, weight, in_use))
 
     def targets(self, graph: FeatureGraph) -> Tensor:
         """Class of each node as a position in ``classes``, -1 where it is not known."""
@@ -67,9 +75,39 @@ class NodeClassification:
         weight = None if self.weight is None else self.weight.to(outputs)
         return functional.cross_entropy(outputs, targets, weight=weight)
 
+    def training_loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """The loss of training nodes, whose classes may be more or less frequent than in use."""
+        shifted = outputs if self.shift is None else outputs + self.shift.to(outputs)
+        return self.loss(shifted, targets)
+
     def quick_metric(self, outputs: Tensor, targets: Tensor) -> float:
         """Accuracy; cheap enough for every epoch."""
         return float((outputs.argmax(dim=1) == targets).cpu().double().mean())
+
+
+def make_classification(
+    classes: Sequence[Hashable],
+    class_weight: str | Mapping[Hashable, float] | None,
+    class_shares: str | Mapping[Hashable, float] | None,
+    graph: FeatureGraph,
+    train: NDArray[np.int64],
+    validation: NDArray[np.int64],
+) -> NodeClassification:
+    """The task of telling classes apart, with what its loss needs to know of the nodes.
+
+    Args:
+        classes: The class names, in the order of the outputs.
+        class_weight: As for :class:`NodeClassification`.
+        class_shares: ``None``, ``validation`` or a mapping from class names to shares.
+        graph: The graph with the labels.
+        train: Positions of the nodes to learn from.
+        validation: Positions of the nodes to choose by.
+    """
+    codes = NodeClassification(classes).targets(graph).numpy()
+    learned, chosen_by = (codes[part][codes[part] >= 0] for part in (train, validation))
+    counts = np.bincount(learned, minlength=len(classes))
+    in_use = shares_in_use(class_shares, classes, chosen_by)
+    return NodeClassification(classes, class_weight, counts, in_use)
 
 
 def classification_metrics(

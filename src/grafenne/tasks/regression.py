@@ -53,6 +53,8 @@ class NodeRegression:
         """Mean squared error in units of the spread."""
         return functional.mse_loss(outputs.squeeze(1), targets.to(outputs.dtype))
 
+    training_loss = loss
+
     def quick_metric(self, outputs: Tensor, targets: Tensor) -> float:
         """Root mean squared error in the unit of the targets."""
         return float(self.loss(outputs, targets).sqrt()) * self.spread

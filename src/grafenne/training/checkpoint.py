@@ -21,9 +21,9 @@ from grafenne.training.distributed import bytes_of_main, of_main, world
 from grafenne.training.tensor_file import write_tensors
 
 if TYPE_CHECKING:
-    from grafenne.training.loop import History, Inside
+    from grafenne.training.loop import History, Inside, Kept
 
-FORMAT = 2
+FORMAT = 3
 ABOUT, TENSORS = "checkpoint.json", "checkpoint.safetensors"
 EVERY = 30.0
 """Seconds between two checkpoints, unless a run says otherwise."""
@@ -99,7 +99,7 @@ class Checkpoint:
         optimizer: torch.optim.Optimizer,
         bits: RandomBits,
         history: History,
-        best: dict[str, Tensor],
+        kept: Kept,
         inside: Inside | None = None,
     ) -> None:
         """Writes the state of the run; of several processes, the first one does.
@@ -109,13 +109,14 @@ class Checkpoint:
             optimizer: Its optimizer.
             bits: The randomness.
             history: The epochs that are done.
-            best: The best weights so far.
+            kept: The best weights so far, and their mean.
             inside: How far the present epoch is; ``None`` between two epochs.
         """
         if not world().is_main:
             return
         tensors = {f"network.{name}": value for name, value in network.state_dict().items()}
-        tensors |= {f"best.{name}": value for name, value in best.items()}
+        tensors |= {f"best.{name}": value for name, value in kept.best.items()}
+        tensors |= {f"mean.{name}": value for name, value in (kept.mean or {}).items()}
         for number, state in optimizer.state_dict()["state"].items():
             for name, value in state.items():
                 tensors[f"optimizer.{number}.{name}"] = torch.as_tensor(value)
@@ -137,16 +138,17 @@ class Checkpoint:
 
     def restore(
         self, network: nn.Module, optimizer: torch.optim.Optimizer, bits: RandomBits
-    ) -> tuple[History, dict[str, Tensor], Inside | None]:
+    ) -> tuple[History, Kept, Inside | None]:
         """Puts everything back.
 
         Returns:
-            The epochs that are done, the best weights so far, and how far the present epoch is.
+            The epochs that are done, the best weights so far and their mean, and how far the
+            present epoch is.
         """
         from safetensors import SafetensorError
         from safetensors.torch import load
 
-        from grafenne.training.loop import History, Inside
+        from grafenne.training.loop import History, Inside, Kept
 
         try:
             about = json.loads(bytes_of_main((self.folder / ABOUT).read_bytes).decode("utf-8"))
@@ -173,16 +175,17 @@ class Checkpoint:
             if inside is not None:
                 RandomBits(0).set_state(inside.random)  # refuses what is no state
                 inside = replace(inside, steps=int(inside.steps), total=float(inside.total))
-            best = _part(tensors, "best.")
-            if best.keys() != network.state_dict().keys():
-                raise ValueError("it lacks some of the best weights")
+            kept = Kept(_part(tensors, "best."), _part(tensors, "mean.") or None)
+            for weights in (kept.best, kept.mean):
+                if weights is not None and weights.keys() != network.state_dict().keys():
+                    raise ValueError("it lacks some of the best weights")
         except ModelFileError:
             raise
         except (OSError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError,
                 RuntimeError, SafetensorError) as error:  # fmt: skip
             reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".:")
             raise ModelFileError(f"The checkpoint in {self.folder} is damaged: {reason}.") from None
-        return history, best, inside
+        return history, kept, inside
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

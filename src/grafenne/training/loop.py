@@ -18,6 +18,7 @@ from grafenne.errors import ParameterError, TrainingError, unknown_name
 from grafenne.nn.learned_features import LearnedFeatures
 from grafenne.ops import RandomBits
 from grafenne.ops.memory import kept_memory
+from grafenne.training.averaging import Weights, averaged, lent, weights_of
 from grafenne.training.checkpoint import Checkpoint
 from grafenne.training.distributed import mean_of_all, of_main, parallel
 from grafenne.training.progress import Progress
@@ -46,6 +47,9 @@ class TrainingSettings:
         select: Which epoch is the best: that of the lowest validation ``loss``, or of the best
             validation ``metric``, and among equal ones of the lowest loss.
         metric_falls: Whether a lower metric is better.
+        averaging: Share of the training so far over which weights are averaged
+            (:mod:`~grafenne.training.averaging`); the mean is what is validated and kept. 0 for
+            the weights of single epochs.
     """
 
     epochs: int = 300
@@ -57,6 +61,7 @@ class TrainingSettings:
     clip_norm: float | None = 5.0
     select: str = "loss"
     metric_falls: bool = False
+    averaging: float = 0.0
 
     def __post_init__(self) -> None:
         if self.epochs < 1:
@@ -71,6 +76,8 @@ class TrainingSettings:
             value = getattr(self, name)
             if value is not None and not 0 <= value <= LARGEST:
                 raise ParameterError(f"{name} must be from 0 to {LARGEST:g}, got {value}.")
+        if not 0 <= self.averaging <= 1:
+            raise ParameterError(f"averaging must be from 0 to 1, got {self.averaging}.")
         if self.schedule not in SCHEDULES:
             raise unknown_name("schedule", self.schedule, SCHEDULES)
         if self.select not in SELECTIONS:
@@ -120,6 +127,19 @@ class Inside:
     random: dict[str, Any]
     steps: int = 0
     total: float = 0.0
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of a network beside the weights that are trained.
+
+    Attributes:
+        best: The weights of the best epoch.
+        mean: The mean of the weights so far, where they are averaged.
+    """
+
+    best: Weights
+    mean: Weights | None = None
 
 
 @dataclass
@@ -175,7 +195,7 @@ def train(
     """
     network = objective.network
     optimizer = torch.optim.Adam(_groups(network, settings), lr=settings.learning_rate)
-    history, best = History(), _weights(network)
+    history, kept = History(), Kept(weights_of(network))
     inside: Inside | None = None
     boundary: _Boundary | None = None
 
@@ -183,47 +203,52 @@ def train(
         """Keeps the state when it is time; it is then what Ctrl-C would have to keep."""
         nonlocal boundary
         if checkpoint is not None and checkpoint.is_due():
-            checkpoint.save(network, optimizer, bits, history, best, now)
+            checkpoint.save(network, optimizer, bits, history, kept, now)
             boundary = None
 
     try:
         if checkpoint is not None and checkpoint.exists():
-            history, best, inside = checkpoint.restore(network, optimizer, bits)
+            history, kept, inside = checkpoint.restore(network, optimizer, bits)
         compute_loss = parallel(network)
         while _goes_on(history, settings):
             started = time.perf_counter()
             if checkpoint is not None:
-                boundary = _Boundary(network, optimizer, bits, history, best, inside)
+                boundary = _Boundary(network, optimizer, bits, history, kept, inside)
             for group in optimizer.param_groups:
                 group["lr"] = settings.rate_at(len(history.epochs))
             epoch = _Epoch(objective, optimizer, settings, bits, compute_loss)
             loss = mean_of_all(epoch.run(inside, save))
             inside = None
-            validation, metric = of_main(*objective.validate())
-            if not math.isfinite(validation):
-                raise NotFiniteError("validation loss")
-            if _is_best(history, settings, validation, metric):
-                _check_weights(network)
-                history.best_epoch, history.best_loss = len(history.epochs), validation
-                best = _weights(network)
+            if settings.averaging:
+                epoch_number = len(history.epochs) + 1
+                mean = averaged(kept.mean, network, epoch_number, settings.averaging)
+                kept = replace(kept, mean=mean)
+            with lent(network, kept.mean):
+                validation, metric = of_main(*objective.validate())
+                if not math.isfinite(validation):
+                    raise NotFiniteError("validation loss")
+                if _is_best(history, settings, validation, metric):
+                    _check_weights(network)
+                    history.best_epoch, history.best_loss = len(history.epochs), validation
+                    kept = replace(kept, best=weights_of(network))
             history.epochs.append((loss, validation, metric))
             history.seconds += time.perf_counter() - started
             save()
             if progress is not None:
                 progress.epoch(history, settings.epochs)
     except NotFiniteError as error:
-        network.load_state_dict(best)
+        network.load_state_dict(kept.best)
         network.eval()
         raise _stopped(str(error), history, settings) from None
     except KeyboardInterrupt:
         if checkpoint is not None and boundary is not None:
             boundary.save(checkpoint)
-        network.load_state_dict(best)
+        network.load_state_dict(kept.best)
         raise
     finally:
         if progress is not None:
             progress.close()
-    network.load_state_dict(best)
+    network.load_state_dict(kept.best)
     network.eval()
     return history
 
@@ -255,11 +280,11 @@ class _Boundary:
         optimizer: torch.optim.Optimizer,
         bits: RandomBits,
         history: History,
-        best: dict[str, Tensor],
+        kept: Kept,
         inside: Inside | None,
     ) -> None:
         self.network, self.optimizer, self.bits = network, optimizer, bits
-        self.weights, self.best, self.inside = _weights(network), best, inside
+        self.weights, self.kept, self.inside = weights_of(network), kept, inside
         self.state, self.random = deepcopy(optimizer.state_dict()), bits.state()
         self.history = replace(history, epochs=list(history.epochs))
 
@@ -269,7 +294,7 @@ class _Boundary:
         self.optimizer.load_state_dict(self.state)
         self.bits.set_state(self.random)
         checkpoint.save(
-            self.network, self.optimizer, self.bits, self.history, self.best, self.inside
+            self.network, self.optimizer, self.bits, self.history, self.kept, self.inside
         )
 
 
@@ -364,7 +389,3 @@ def _stopped(what: str, history: History, settings: TrainingSettings) -> Trainin
         "extreme size.",
         history=history if history.best_epoch >= 0 else None,
     )
-
-
-def _weights(network: nn.Module) -> dict[str, Tensor]:
-    return {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}

@@ -32,6 +32,9 @@ class NodeTask(Protocol):
     def loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """Mean loss over the given nodes."""
 
+    def training_loss(self, outputs: Tensor, targets: Tensor) -> Tensor:
+        """The same for nodes that are learned from."""
+
     def quick_metric(self, outputs: Tensor, targets: Tensor) -> float:
         """A metric that is cheap enough for every epoch."""
 
@@ -184,7 +187,7 @@ class NodeObjective:
     def _whole_graph_loss(self) -> Tensor:
         keep, asked = self._masks()
         outputs = self.network(self.graph, keep)[asked]
-        return self.task.loss(outputs, self.targets[asked])
+        return self.task.training_loss(outputs, self.targets[asked])
 
     def _masks(self) -> tuple[Tensor | None, Tensor]:
         """Which triples the network sees this time, and which training nodes are asked."""
@@ -235,7 +238,7 @@ class NodeObjective:
         keeps = [(_moved(keep, device), _moved(back, device)) for keep, back in drawn.keeps]
         features = encoder.features(self.graph)[drawn.sample.feature_positions.to(device)]
         outputs = self.network.head(encoder.encode(blocks, features, keeps).nodes)
-        loss = self.task.loss(outputs, self.targets[torch.from_numpy(drawn.positions)])
+        loss = self.task.training_loss(outputs, self.targets[torch.from_numpy(drawn.positions)])
         return loss if world().alone else loss * self._share_of(drawn)
 
     def _share_of(self, drawn: Drawn) -> float:
