@@ -14,13 +14,16 @@ from grafenne.experiments.configuration import configure
 from grafenne.experiments.registry import experiments, get_experiment
 from grafenne.experiments.runner import Options, make_plan
 from grafenne.experiments.search import (
+    ONCE_MORE,
     SEARCH_SEEDS,
+    Trial,
     best_trial,
     expected_trials,
     finalists,
     group_of,
     searched_cells,
     trials_of,
+    winner_of,
     worth_trying,
 )
 from grafenne.experiments.search_runner import make_search_plan, run_search
@@ -35,6 +38,11 @@ def paper_cells() -> list[Cell]:
     return searched_cells(cell for name in names for cell in get_experiment(name).cells)
 
 
+def plain_trials(cell: Cell, count: int) -> list[Trial]:
+    """Those with the weights of single epochs."""
+    return [trial for trial in trials_of(cell, count) if trial.averages is None]
+
+
 def test_all_methods_are_searched_in_spaces_of_the_same_size() -> None:
     sizes = {math.prod(map(len, space_of(cell).values())) for cell in paper_cells()}
     assert sizes == {5184}
@@ -43,7 +51,8 @@ def test_all_methods_are_searched_in_spaces_of_the_same_size() -> None:
 def test_all_methods_get_the_same_number_of_trials() -> None:
     counts: dict[tuple[str | None, str, float], set[tuple[int, ...]]] = {}
     for cell in paper_cells():
-        seeds = tuple(trial.seed for trial in trials_of(cell))
+        plain = [trial for trial in trials_of(cell) if trial.averages is None]
+        seeds = tuple(trial.seed for trial in plain)
         counts.setdefault((cell.search, cell.dataset, cell.p), set()).add(seeds)
     for (search, dataset, _), found in counts.items():
         if search == "links" or dataset == "physics":
@@ -55,7 +64,7 @@ def test_all_methods_get_the_same_number_of_trials() -> None:
 
 def test_the_first_trial_is_the_defaults_and_no_other_is() -> None:
     for cell in paper_cells()[:8]:
-        trials = trials_of(cell, 4)
+        trials = plain_trials(cell, 4)
         assert trials[0].config == configure(cell)
         assert [trial.seed for trial in trials] == [100] * 4 + [101] * 4
         assert [trial.number for trial in trials] == [0, 1, 2, 3] * 2
@@ -110,7 +119,7 @@ def test_the_best_metric_wins_where_runs_are_chosen_by_it() -> None:
     assert best is not None
     assert best["trial"] == 2  # as good as the first, and less sure of what is wrong
 
-    plain = trials_of(paper_cells()[0], 4)
+    plain = plain_trials(paper_cells()[0], 4)
     chosen = {**plain[0].config["settings"], "select": "metric"}
     trials = [
         replace(trial, config={**trial.config, "settings": {**chosen, "width": trial.number}})
@@ -127,19 +136,47 @@ def test_the_best_metric_wins_where_runs_are_chosen_by_it() -> None:
 
 def test_only_the_best_of_the_first_seed_are_tried_again() -> None:
     trials = trials_of(paper_cells()[0], 6)
-    first, second = trials[:6], trials[6:]
+    first, second = trials[:6], trials[6:12]
     losses = [0.5, None, 0.2, 0.4, float("nan"), 0.3]
     found: dict[str, Any] = {}
     for trial, loss in zip(first, losses, strict=True):
         assert worth_trying(trials, found) == first
-        assert len(expected_trials(trials, found)) == 9
+        assert len(expected_trials(trials, found)) == 6 + 3 + 2
         found[trial.identity] = {"loss": loss, "metric": 0.5}
-    assert worth_trying(trials, found) == [*first, second[2], second[3], second[5]]
-    assert expected_trials(trials, found) == worth_trying(trials, found)
+    finals = [*first, second[2], second[3], second[5]]
+    assert worth_trying(trials, found) == finals
+    assert len(expected_trials(trials, found)) == len(finals) + 2
 
     for trial in first:
         found[trial.identity] = {"loss": None, "metric": None}
     assert worth_trying(trials, found) == first
+    assert winner_of(trials, found) is None
+
+
+@pytest.mark.parametrize(("averaged", "chosen"), [(0.2, True), (0.3, False), (None, False)])
+def test_the_winner_is_tried_once_more_with_averaged_weights(
+    averaged: float | None, chosen: bool
+) -> None:
+    """Of three trials the last has the lowest mean loss over both seeds, 0.25."""
+    trials = trials_of(paper_cells()[0], 3)
+    losses = {0: (0.1, 0.9), 1: (0.5, 0.5), 2: (0.3, 0.2)}
+    found: dict[str, Any] = {}
+    for trial in plain_trials(paper_cells()[0], 3):
+        loss = losses[trial.number][SEARCH_SEEDS.index(trial.seed)]
+        found[trial.identity] = {"loss": loss, "metric": 0.5}
+    again = worth_trying(trials, found)[6:]
+    assert worth_trying(trials, found) == expected_trials(trials, found)
+    assert [trial.seed for trial in again] == list(SEARCH_SEEDS)
+    assert {trial.averages for trial in again} == {2}
+    for trial in again:
+        plain = trials[2].config["settings"]
+        assert trial.config["settings"] == {**plain, "averaging": 0.25}
+        found[trial.identity] = {"loss": averaged, "metric": averaged and 0.5}
+    best = winner_of(trials, found)
+    assert best is not None
+    assert best["settings"].get("averaging", 0.0) == (0.25 if chosen else 0.0)
+    assert best["loss"] == pytest.approx(0.2 if chosen else 0.25)
+    assert worth_trying(trials, found)[6:] == again
 
 
 @pytest.fixture
@@ -154,20 +191,26 @@ def test_a_search_goes_on_where_it_was_and_its_choice_is_used(options: Options) 
     tiny = get_experiment("tiny")
     cells = [cell for cell in tiny.cells if cell.p == 0.99]
     plan = make_search_plan(cells, options, trials=2)
-    assert (len(plan.left), len(plan.costs)) == (6, 12)  # the second seed's come after these
+    assert len(plan.left) == 6  # the second seed's come after these
+    assert len(plan.costs) == 3 * (2 + 2 + 2)  # and then those with averaged weights
     assert run_search(plan, options) == []
     log = ResultFile(options.results / "search.jsonl")
     rows = log.read()
-    assert sorted((row["method"], row["trial"], row["seed"]) for row in rows) == [
+    plain = [row for row in rows if row["trial"] < ONCE_MORE]
+    assert sorted((row["method"], row["trial"], row["seed"]) for row in plain) == [
         (method, trial, seed)
         for method in ("fp+sage", "grafenne", "sage")
         for trial in (0, 1)
         for seed in SEARCH_SEEDS
     ]
+    averaged = [row for row in rows if row["trial"] >= ONCE_MORE]
+    assert sorted((row["method"], row["seed"]) for row in averaged) == [
+        (method, seed) for method in ("fp+sage", "grafenne", "sage") for seed in SEARCH_SEEDS
+    ]
 
     # As if it had been killed before the last trials.
     lines = log.path.read_text().splitlines(keepends=True)
-    log.path.write_text("".join(lines[:10]) + lines[10][:30])
+    log.path.write_text("".join(lines[:16]) + lines[16][:30])
     again = make_search_plan(cells, options, trials=2)
     assert len(again.left) == 2
     assert run_search(again, options) == []
@@ -176,14 +219,18 @@ def test_a_search_goes_on_where_it_was_and_its_choice_is_used(options: Options) 
     ]
     assert make_search_plan(cells, options, trials=2).left == []
     more = make_search_plan(cells, options, trials=3)
-    assert (len(more.left), len(more.costs)) == (3, 6)
+    assert len(more.left) == 3
 
     kept = json.loads(options.settings.read_text())["tiny"]["synthetic"]["0.99"]
     for cell in cells:
         own = [row for row in rows if row["method"] == cell.method]
-        means = [sum(row["loss"] for row in own if row["trial"] == trial) for trial in (0, 1)]
-        best = next(row for row in own if row["trial"] == (0 if means[0] <= means[1] else 1))
-        assert kept[cell.method]["settings"] == best["settings"]
+        means: dict[int, float] = {}
+        for row in own:
+            means[row["trial"]] = means.get(row["trial"], 0.0) + row["loss"] / 2
+        best = min(means, key=lambda trial: means[trial])
+        assert kept[cell.method]["loss"] == pytest.approx(means[best])
+        assert kept[cell.method]["settings"] in [row["settings"] for row in own]
+        assert ("averaging" in kept[cell.method]["settings"]) == (best >= ONCE_MORE)
         assert kept[cell.method]["trials"] == 2
     runs = make_plan(tiny, select(tiny, (), seeds=1), options).runs
     assert {(run.cell.p, run.settings) for run in runs} == {(0.5, "default"), (0.99, "searched")}
@@ -238,6 +285,17 @@ def test_settings_are_searched_on_the_plain_data(experiment: str, key: str, valu
     plain = {group_of(cell): cell for cell in cells if not cell.extra.get(key)}
     found = searched_cells(varied)
     assert len(found) == len(varied) > 0
+    for cell in found:
+        expected = trials_of(plain[group_of(cell)])
+        assert [trial.identity for trial in trials_of(cell)] == [t.identity for t in expected]
+
+
+def test_splits_with_equal_classes_are_run_with_what_random_ones_chose() -> None:
+    names = ("node-classification", "backbones")
+    plain = {group_of(cell): cell for name in names for cell in get_experiment(name).cells}
+    cells = get_experiment("equal-classes").cells
+    found = searched_cells(cells)
+    assert len(found) == len(cells) / 2
     for cell in found:
         expected = trials_of(plain[group_of(cell)])
         assert [trial.identity for trial in trials_of(cell)] == [t.identity for t in expected]
