@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grafenne.errors import DataError
-from grafenne.experiments.report import Results, main_table, read_results, report_markdown
+from grafenne.experiments.report import (
+    Results,
+    main_table,
+    read_results,
+    report_html,
+    report_markdown,
+)
 from grafenne.experiments.report.cells import Cell, Cells, compare
 from grafenne.experiments.report.losses import Losses, find_losses
 from grafenne.experiments.report.methods import RowKey
@@ -308,6 +314,31 @@ def test_few_labels_stand_beside_figures_of_the_same_protocol(
     assert ("Training nodes answer by their label" in text) == ("smoothed" in experiment)
     assert "| method | uniform p = 0.995 | structural p = 0.995 | seconds |" in text
     assert "| FSD-CAP (published) | 81.49 |" in text
+
+
+def test_published_figures_of_equal_classes_stand_beside_rows_of_the_same_kind(
+    tmp_path: Path,
+) -> None:
+    shown: dict[str, Any] = {"experiment": "equal-classes", "dataset": "citeseer"}
+    rows = [
+        run_row(method, 0, value, **shown, variant=variant)
+        for method, value, variant in (
+            ("gcn", 0.79, ""),
+            ("grafenne", 0.80, ""),
+            ("gcn", 0.83, "class shares"),
+            ("grafenne", 0.82, "class shares"),
+        )
+    ]
+    results = read(tmp_path, rows, "equal-classes")
+    text = report_markdown(results)
+    assert "as many training nodes of each class" in text
+    assert "| GRAFENNE | **80.00** (n = 1) |" in text
+    assert "| GCN (class shares) | **83.00** (n = 1) |" in text
+    assert "| FAGCN (published) | 82.37 |" in text
+    page = report_html(results)[0]
+    plain, told = (page.index(f'<th scope="row">{name}') for name in ("GCN<", "GCN (class"))
+    assert "81.4" in page[plain : page.index("</tr>", plain)]
+    assert "81.4" not in page[told : page.index("</tr>", told)]
 
 
 def test_a_cell_run_again_keeps_its_row(tmp_path: Path) -> None:

@@ -33,9 +33,10 @@ DEFAULT_SPACE: Space = {
     "feature_dropout": (0.0, 0.2, 0.5, 0.7),
     "width": (32, 64, 128),
     "features": ("company", "learned", "name", "structural"),
+    "averaging": (0.0, 0.25),
 }
 """What :func:`tune` draws from unless told otherwise, as far as the estimator has these settings:
-3,072 combinations for GRAFENNE."""
+6,144 combinations for GRAFENNE."""
 
 
 @dataclass(frozen=True)

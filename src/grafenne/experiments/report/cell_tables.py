@@ -85,7 +85,7 @@ def _row(table: Table, block: Block, row: RowKey, published: Published, two: boo
     theirs = {
         column: value
         for (method, _), figures in published.items()
-        if method == row.method and not row.leaked
+        if method == row.method and not row.leaked and not row.variant
         for column, value in figures.items()
     }
     for column in block.columns:

@@ -25,7 +25,15 @@ _SMOOTHED_CAPTION = (
     "once the network is trained. Training nodes answer by their label, and validation data says "
     "how much comes from around, nothing among the choices. So every row makes use of known labels."
 )
+_EQUAL_CLASSES_CAPTION = (
+    "All features, 60/20/20 splits as the code behind many published figures makes them: as many "
+    "training nodes of each class where it has them. Classes that have no more are neither in the "
+    "validation nor in the test part, and the others are more frequent there than in training. "
+    "Rows with class shares are told how frequent classes are among the validation nodes. "
+    "Settings are those chosen on random splits."
+)
 CAPTIONS = {
+    "equal-classes": _EQUAL_CLASSES_CAPTION,
     "few-labels": _FEW_LABELS_CAPTION,
     "smoothed": _SMOOTHED_CAPTION,
     "few-labels-smoothed": f"{_FEW_LABELS_CAPTION} {_SMOOTHED_CAPTION}",
