@@ -51,6 +51,8 @@ def _settings() -> dict[str, Call]:
         "batch_size": (0, -1, 1.5, "x"),
         "patience": (0, -1, "x"),
         "class_weight": ("balance", 3, {"lamp": -1.0}, {"lamp": NAN}, {"nothing": 1.0}),
+        "class_shares": ("train", 3, {"lamp": 0.0}, {"lamp": NAN}, {"nothing": 1.0}),
+        "averaging": (-0.1, 1.5, NAN, "x", None),
         "scaling": ("minmax", 3, []),
     }
     known = GrafenneClassifier().get_params()

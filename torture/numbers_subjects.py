@@ -74,12 +74,14 @@ GRAFENNE_SETTINGS: tuple[dict[str, Any], ...] = (
     {"backbone": "graph"},
     {"clip_norm": None},
     {"schedule": "cosine"},
+    {"averaging": 0.5},
     {"direction": "in"},
     {"direct": True},
     {"direct": True, "normalisation": "none", "scaling": "none"},
 )
 CLASSIFIER_SETTINGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("grafenne", {"class_weight": "balanced"}),
+    ("grafenne", {"class_shares": "validation"}),
     ("grafenne", {"kind_dropout": 0.5, "node_dropout": 0.3}),
     ("grafenne+labels", {"batch_size": 4}),
     ("grafenne", {"smoothing": "auto"}),
