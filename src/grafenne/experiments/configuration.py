@@ -48,6 +48,7 @@ known features are learned by heart (0.204 without, 0.212 with both).
 
 ADDED_LATER = (
     "averaging",
+    "class_shares",
     "complete",
     "direct",
     "feature_decay",
