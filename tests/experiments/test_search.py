@@ -8,14 +8,19 @@ from typing import Any
 
 import pytest
 
+from grafenne import GrafenneClassifier, random_split
+from grafenne.data.seeds import seeded
+from grafenne.datasets import load
 from grafenne.experiments.cells import Cell
 from grafenne.experiments.chosen import PACKAGED, ChosenSettings
 from grafenne.experiments.configuration import configure
+from grafenne.experiments.judging import judge
 from grafenne.experiments.registry import experiments, get_experiment
 from grafenne.experiments.runner import Options, make_plan
 from grafenne.experiments.search import (
-    ONCE_MORE,
+    MEAN,
     SEARCH_SEEDS,
+    SINGLE,
     Trial,
     best_trial,
     expected_trials,
@@ -40,7 +45,7 @@ def paper_cells() -> list[Cell]:
 
 def plain_trials(cell: Cell, count: int) -> list[Trial]:
     """Those with the weights of single epochs."""
-    return [trial for trial in trials_of(cell, count) if trial.averages is None]
+    return [trial for trial in trials_of(cell, count) if trial.judges is None]
 
 
 def test_all_methods_are_searched_in_spaces_of_the_same_size() -> None:
@@ -51,7 +56,7 @@ def test_all_methods_are_searched_in_spaces_of_the_same_size() -> None:
 def test_all_methods_get_the_same_number_of_trials() -> None:
     counts: dict[tuple[str | None, str, float], set[tuple[int, ...]]] = {}
     for cell in paper_cells():
-        plain = [trial for trial in trials_of(cell) if trial.averages is None]
+        plain = [trial for trial in trials_of(cell) if trial.judges is None]
         seeds = tuple(trial.seed for trial in plain)
         counts.setdefault((cell.search, cell.dataset, cell.p), set()).add(seeds)
     for (search, dataset, _), found in counts.items():
@@ -141,11 +146,11 @@ def test_only_the_best_of_the_first_seed_are_tried_again() -> None:
     found: dict[str, Any] = {}
     for trial, loss in zip(first, losses, strict=True):
         assert worth_trying(trials, found) == first
-        assert len(expected_trials(trials, found)) == 6 + 3 + 2
+        assert len(expected_trials(trials, found)) == 6 + 3 + 4
         found[trial.identity] = {"loss": loss, "metric": 0.5}
     finals = [*first, second[2], second[3], second[5]]
     assert worth_trying(trials, found) == finals
-    assert len(expected_trials(trials, found)) == len(finals) + 2
+    assert len(expected_trials(trials, found)) == len(finals) + 4
 
     for trial in first:
         found[trial.identity] = {"loss": None, "metric": None}
@@ -153,9 +158,11 @@ def test_only_the_best_of_the_first_seed_are_tried_again() -> None:
     assert winner_of(trials, found) is None
 
 
-@pytest.mark.parametrize(("averaged", "chosen"), [(0.2, True), (0.3, False), (None, False)])
-def test_the_winner_is_tried_once_more_with_averaged_weights(
-    averaged: float | None, chosen: bool
+@pytest.mark.parametrize(
+    ("single", "mean", "chosen"), [(0.4, 0.3, True), (0.3, 0.4, False), (0.3, None, False)]
+)
+def test_other_nodes_tell_whether_the_winner_is_better_with_averaged_weights(
+    single: float, mean: float | None, chosen: bool
 ) -> None:
     """Of three trials the last has the lowest mean loss over both seeds, 0.25."""
     trials = trials_of(paper_cells()[0], 3)
@@ -164,19 +171,46 @@ def test_the_winner_is_tried_once_more_with_averaged_weights(
     for trial in plain_trials(paper_cells()[0], 3):
         loss = losses[trial.number][SEARCH_SEEDS.index(trial.seed)]
         found[trial.identity] = {"loss": loss, "metric": 0.5}
-    again = worth_trying(trials, found)[6:]
+    judging = worth_trying(trials, found)[6:]
     assert worth_trying(trials, found) == expected_trials(trials, found)
-    assert [trial.seed for trial in again] == list(SEARCH_SEEDS)
-    assert {trial.averages for trial in again} == {2}
-    for trial in again:
-        plain = trials[2].config["settings"]
-        assert trial.config["settings"] == {**plain, "averaging": 0.25}
-        found[trial.identity] = {"loss": averaged, "metric": averaged and 0.5}
+    assert [(one.number, one.seed) for one in judging] == [
+        (number, seed) for seed in SEARCH_SEEDS for number in (SINGLE + 2, MEAN + 2)
+    ]
+    for trial in judging:
+        more = {"averaging": 0.25} if trial.number >= MEAN else {}
+        assert trial.config["settings"] == {**trials[2].config["settings"], **more}
+        loss = mean if trial.number >= MEAN else single
+        found[trial.identity] = {"loss": loss, "metric": loss and 0.5}
     best = winner_of(trials, found)
     assert best is not None
+    assert (best["trial"], best["loss"]) == (2, pytest.approx(0.25))
     assert best["settings"].get("averaging", 0.0) == (0.25 if chosen else 0.0)
-    assert best["loss"] == pytest.approx(0.2 if chosen else 0.25)
-    assert worth_trying(trials, found)[6:] == again
+    assert worth_trying(trials, found)[6:] == judging
+
+
+def test_links_are_not_judged_by_halves_of_the_validation_edges() -> None:
+    cell = next(iter(searched_cells(get_experiment("link-prediction").cells)))
+    assert all(trial.judges is None for trial in trials_of(cell))
+
+
+def test_a_setting_is_judged_by_nodes_that_did_not_choose_its_epoch() -> None:
+    """The labels of one half are wrong: by them a model is bad, whichever half chose its epoch."""
+    graph = load("synthetic", num_nodes=300)
+    split = random_split(graph, 0)
+    order = seeded(5).permutation(split.validation)
+    names = {node: graph.label_of(node) for node in graph.nodes}
+    assert graph.labels is not None
+    first, *others = graph.labels.classes
+    wrong = dict(zip((first, *others), (*others, first), strict=True))
+    changed = {graph.nodes[int(place)] for place in order[len(order) // 2 :]}
+    turned = {node: wrong[name] if node in changed else name for node, name in names.items()}
+    outcomes = [
+        judge(GrafenneClassifier(width=16, epochs=30), one, split, 5)
+        for one in (graph, graph.with_labels(turned))
+    ]
+    assert outcomes[0]["best_epoch"] == outcomes[1]["best_epoch"]
+    assert outcomes[0]["metric"] > 0.5 > outcomes[1]["metric"]
+    assert outcomes[0]["loss"] < outcomes[1]["loss"]
 
 
 @pytest.fixture
@@ -192,25 +226,28 @@ def test_a_search_goes_on_where_it_was_and_its_choice_is_used(options: Options) 
     cells = [cell for cell in tiny.cells if cell.p == 0.99]
     plan = make_search_plan(cells, options, trials=2)
     assert len(plan.left) == 6  # the second seed's come after these
-    assert len(plan.costs) == 3 * (2 + 2 + 2)  # and then those with averaged weights
+    assert len(plan.costs) == 3 * (2 + 2 + 4)  # and then those that judge the winner
     assert run_search(plan, options) == []
     log = ResultFile(options.results / "search.jsonl")
     rows = log.read()
-    plain = [row for row in rows if row["trial"] < ONCE_MORE]
+    plain = [row for row in rows if row["trial"] < SINGLE]
     assert sorted((row["method"], row["trial"], row["seed"]) for row in plain) == [
         (method, trial, seed)
         for method in ("fp+sage", "grafenne", "sage")
         for trial in (0, 1)
         for seed in SEARCH_SEEDS
     ]
-    averaged = [row for row in rows if row["trial"] >= ONCE_MORE]
-    assert sorted((row["method"], row["seed"]) for row in averaged) == [
-        (method, seed) for method in ("fp+sage", "grafenne", "sage") for seed in SEARCH_SEEDS
+    judging = [row for row in rows if row["trial"] >= SINGLE]
+    assert sorted((row["method"], row["seed"], row["trial"] // SINGLE) for row in judging) == [
+        (method, seed, kind)
+        for method in ("fp+sage", "grafenne", "sage")
+        for seed in SEARCH_SEEDS
+        for kind in (1, 2)
     ]
 
     # As if it had been killed before the last trials.
     lines = log.path.read_text().splitlines(keepends=True)
-    log.path.write_text("".join(lines[:16]) + lines[16][:30])
+    log.path.write_text("".join(lines[:22]) + lines[22][:30])
     again = make_search_plan(cells, options, trials=2)
     assert len(again.left) == 2
     assert run_search(again, options) == []
@@ -224,13 +261,15 @@ def test_a_search_goes_on_where_it_was_and_its_choice_is_used(options: Options) 
     kept = json.loads(options.settings.read_text())["tiny"]["synthetic"]["0.99"]
     for cell in cells:
         own = [row for row in rows if row["method"] == cell.method]
-        means: dict[int, float] = {}
-        for row in own:
-            means[row["trial"]] = means.get(row["trial"], 0.0) + row["loss"] / 2
-        best = min(means, key=lambda trial: means[trial])
+        means = {
+            trial: sum(row["loss"] for row in own if row["trial"] == trial) / 2
+            for trial in {row["trial"] for row in own}
+        }
+        best = 0 if means[0] <= means[1] else 1
+        judged = MEAN if means[MEAN + best] < means[SINGLE + best] else SINGLE
+        chosen = next(row for row in own if row["trial"] == judged + best)
+        assert kept[cell.method]["settings"] == chosen["settings"]
         assert kept[cell.method]["loss"] == pytest.approx(means[best])
-        assert kept[cell.method]["settings"] in [row["settings"] for row in own]
-        assert ("averaging" in kept[cell.method]["settings"]) == (best >= ONCE_MORE)
         assert kept[cell.method]["trials"] == 2
     runs = make_plan(tiny, select(tiny, (), seeds=1), options).runs
     assert {(run.cell.p, run.settings) for run in runs} == {(0.5, "default"), (0.99, "searched")}

@@ -4,8 +4,11 @@ Every method gets the same number of trials, drawn from spaces of the same size
 (:mod:`~grafenne.experiments.space`), the first of them being its defaults. Each is trained as a run
 is on the first seed of the search; the best three of them go on to the second. The lowest mean
 validation loss wins, as the lowest loss does among the epochs of a run; among equals the better
-validation metric. Where runs keep the epoch of the best metric, the best mean metric wins. The
-winner is then tried once more with weights averaged over epochs, by the same rule.
+validation metric. Where runs keep the epoch of the best metric, the best mean metric wins.
+
+Where nodes are classified, the winner is then trained once more with and without weights averaged
+over epochs, and the better of these two is chosen by validation nodes that did not choose the epoch
+(:mod:`~grafenne.experiments.judging`).
 
 With one seed and shorter training the search chose settings for GRAFENNE on Cora that were worse
 than its defaults on other seeds, by 1.7 points at p = 0.5. Of 98 searches with all settings on both
@@ -22,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from grafenne.experiments.cells import Cell, digest
-from grafenne.experiments.configuration import LARGE, configure, told_zeros
+from grafenne.experiments.configuration import LARGE, configure, task_of, told_zeros
 from grafenne.experiments.space import space_of
 
 SEARCH_SEEDS = (100, 101)
@@ -52,11 +55,12 @@ half of the validation nodes and judged by the other, GRAFENNE's accuracy on Cor
 words is 86.9 % without and 87.1 % with it (loss 0.435, 0.419), on CiteSeer 74.4 and 74.9 % (0.785,
 0.773), with all words 76.8 and 77.1 % (0.720, 0.708), with a GCN as phase 2 77.0 and 77.8 % (0.707,
 0.692); a GCN alone has 77.0 % either way (0.754, 0.759). A tenth and a half of the epochs were
-tried besides a quarter.
+tried besides a quarter. By the nodes that choose the epoch, all of these would have been without.
 """
 
-ONCE_MORE = 100
-"""What is added to the number of a trial for the same with averaged weights."""
+SINGLE, MEAN = 100, 200
+"""What is added to a trial's number where it is judged by other nodes than choose the epoch, with
+the weights of single epochs and with their mean."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +69,12 @@ class Trial:
 
     Attributes:
         cell: The cell.
-        number: The place of the setting in the search, from 0; those with averaged weights
-            count from :data:`ONCE_MORE`.
+        number: The place of the setting in the search, from 0; from :data:`SINGLE` on where it is
+            judged by other nodes than choose the epoch.
         seed: Seed of the data and of the training.
         settings: What was drawn.
         config: Everything that decides the outcome.
-        averages: For one with averaged weights, the number of the same without.
+        judges: The number of the setting, where it is judged by other nodes.
     """
 
     cell: Cell
@@ -78,12 +82,14 @@ class Trial:
     seed: int
     settings: Mapping[str, Any]
     config: Mapping[str, Any]
-    averages: int | None = None
+    judges: int | None = None
 
     @property
     def identity(self) -> str:
         """The same for trials that compute the same thing."""
-        return digest({"search": group_of(self.cell), "seed": self.seed, "config": self.config})
+        judged = {} if self.judges is None else {"judged": "by the other half"}
+        told = {"search": group_of(self.cell), "seed": self.seed, "config": self.config}
+        return digest({**told, **judged})
 
 
 def group_of(cell: Cell) -> tuple[str, str, float, str]:
@@ -121,7 +127,7 @@ def seeds_of(cell: Cell) -> tuple[int, ...]:
 
 
 def trials_of(cell: Cell, count: int | None = None, epochs: int | None = None) -> list[Trial]:
-    """The trials of a cell, seed by seed; after them each once more with averaged weights.
+    """The trials of a cell, seed by seed; where nodes are classified, then those for judging.
 
     Args:
         cell: The cell.
@@ -144,20 +150,23 @@ def trials_of(cell: Cell, count: int | None = None, epochs: int | None = None) -
         for seed in seeds_of(cell)
         for number, (drawn, config) in enumerate(configs)
     ]
-    return plain + [_averaged(trial, epochs) for trial in plain]
+    if task_of(defaults["data"]) != "classification":
+        return plain
+    judged = [_judged(trial, SINGLE, {}, epochs) for trial in plain]
+    return [*plain, *judged, *(_judged(trial, MEAN, AVERAGED, epochs) for trial in plain)]
 
 
-def _averaged(trial: Trial, epochs: int | None) -> Trial:
-    settings = {**trial.settings, **AVERAGED}
-    config = configure(trial.cell, chosen=settings, epochs=epochs)
-    number = ONCE_MORE + trial.number
-    return Trial(trial.cell, number, trial.seed, settings, config, averages=trial.number)
+def _judged(trial: Trial, first: int, more: Mapping[str, Any], epochs: int | None) -> Trial:
+    settings = {**trial.settings, **more}
+    config = configure(trial.cell, chosen=settings, epochs=epochs) if more else trial.config
+    number = first + trial.number
+    return Trial(trial.cell, number, trial.seed, settings, config, judges=trial.number)
 
 
 def worth_trying(trials: Sequence[Trial], found: Mapping[str, Mapping[str, Any]]) -> list[Trial]:
     """All trials on the first seed; once these are there, the finalists' on the others too.
 
-    Once those are there as well, the winner's with averaged weights.
+    Once those are there as well, those that judge the winner.
 
     Args:
         trials: The trials of a search, see :func:`trials_of`.
@@ -169,7 +178,8 @@ def worth_trying(trials: Sequence[Trial], found: Mapping[str, Mapping[str, Any]]
     finals = _with_finals(trials, finalists(trials, found))
     if any(trial.identity not in found for trial in finals):
         return finals
-    return finals + _averages_of(trials, _winner(trials, found))
+    best = _winner(trials, found)
+    return finals if best is None else finals + _judging(trials, best["trial"])
 
 
 def expected_trials(trials: Sequence[Trial], found: Mapping[str, Mapping[str, Any]]) -> list[Trial]:
@@ -177,10 +187,10 @@ def expected_trials(trials: Sequence[Trial], found: Mapping[str, Mapping[str, An
     first = _on_first_seed(trials)
     if any(trial.identity not in found for trial in first):
         finals = _with_finals(trials, {trial.number for trial in first[:FINALISTS]})
-        return finals + _averages_of(trials, first[0].number)
+        return finals + _judging(trials, first[0].number)
     finals = _with_finals(trials, finalists(trials, found))
-    winner = _winner(trials, found)
-    return finals + _averages_of(trials, first[0].number if winner is None else winner)
+    best = _winner(trials, found)
+    return finals + _judging(trials, first[0].number if best is None else best["trial"])
 
 
 def winner_of(
@@ -195,39 +205,41 @@ def winner_of(
     Returns:
         The number of the ``trial``, its ``settings``, mean ``loss`` and mean ``metric``.
     """
+    best = _winner(trials, found)
+    if best is None:
+        return None
+    judging = _judging(trials, best["trial"])
+    if any(trial.identity not in found for trial in judging):
+        return best
+    judged = best_trial((_row(trial, found) for trial in judging), selection_of(trials))
+    return best if judged is None else {**best, "settings": judged["settings"]}
+
+
+def _winner(
+    trials: Sequence[Trial], found: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any] | None:
+    """The best trial by the nodes that choose the epoch."""
     last = finalists(trials, found)
-    once_more = {one.number for one in _averages_of(trials, _winner(trials, found))}
-    rows = []
-    for trial in trials:
-        row = found.get(trial.identity)
-        if row is not None and trial.number in last | once_more:
-            # A line from before the space had other names may hold the same trial under those.
-            rows.append({**row, "trial": trial.number, "settings": dict(trial.settings)})
-    return best_trial(rows, selection_of(trials))
+    there = (one for one in trials if one.number in last and one.identity in found)
+    return best_trial((_row(trial, found) for trial in there), selection_of(trials))
 
 
-def _winner(trials: Sequence[Trial], found: Mapping[str, Mapping[str, Any]]) -> int | None:
-    """The number of the best trial with the weights of single epochs."""
-    last = finalists(trials, found)
-    rows = [
-        {**found[trial.identity], "trial": trial.number, "settings": {}}
-        for trial in trials
-        if trial.number in last and trial.identity in found
-    ]
-    best = best_trial(rows, selection_of(trials))
-    return None if best is None else int(best["trial"])
+def _row(trial: Trial, found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    # A line from before the space had other names may hold the same trial under those.
+    told = {"trial": trial.number, "settings": dict(trial.settings)}
+    return {**found[trial.identity], **told}
 
 
-def _averages_of(trials: Sequence[Trial], number: int | None) -> list[Trial]:
-    return [trial for trial in trials if number is not None and trial.averages == number]
+def _judging(trials: Sequence[Trial], number: int) -> list[Trial]:
+    return sorted((one for one in trials if one.judges == number), key=lambda one: one.seed)
 
 
 def _on_first_seed(trials: Sequence[Trial]) -> list[Trial]:
-    return [trial for trial in trials if trial.seed == SEARCH_SEEDS[0] and trial.averages is None]
+    return [trial for trial in trials if trial.seed == SEARCH_SEEDS[0] and trial.judges is None]
 
 
 def _with_finals(trials: Sequence[Trial], numbers: set[int]) -> list[Trial]:
-    plain = (trial for trial in trials if trial.averages is None)
+    plain = (trial for trial in trials if trial.judges is None)
     return [trial for trial in plain if trial.seed == SEARCH_SEEDS[0] or trial.number in numbers]
 
 
@@ -275,6 +287,7 @@ def try_settings(
     """
     from grafenne.estimators.tune import try_estimator
     from grafenne.experiments.fit import fill, make_estimator
+    from grafenne.experiments.judging import judge
     from grafenne.experiments.problem import make_problem
 
     made: dict[str, Any] = {}
@@ -283,15 +296,16 @@ def try_settings(
     while left := [trial for trial in worth_trying(trials, found) if trial.identity not in found]:
         for trial in left:
             config = trial.config
-            told = {"seed": trial.seed, "data": config["data"], "imputer": config.get("imputer")}
-            shared = digest(told)
+            shown = {"seed": trial.seed, "data": config["data"], "imputer": config.get("imputer")}
+            shared = digest(shown)
             if shared not in made:
                 made.clear()  # the last one is no longer needed, and may be large
                 problem = make_problem(cell.dataset, cell.p, trial.seed, config["data"], root)
                 made[shared], _ = fill(problem, config)
             problem = made[shared]
             estimator = make_estimator(config, trial.seed)
-            outcome = try_estimator(estimator, problem.graph, problem.split)
+            told = (estimator, problem.graph, problem.split)
+            outcome = try_estimator(*told) if trial.judges is None else judge(*told, trial.seed)
             found[trial.identity] = outcome
             tell({"identity": trial.identity, **outcome})
 

@@ -129,7 +129,7 @@ def _choose(
     entry = {
         "settings": best["settings"],
         "trial": best["trial"],
-        "trials": len({trial.number for trial in group if trial.averages is None}),
+        "trials": len({trial.number for trial in group if trial.judges is None}),
         "loss": best["loss"],
         "metric": best["metric"],
         "seeds": sorted({trial.seed for trial in group}),
