@@ -21,6 +21,7 @@ NAMES = (
     "few-labels",
     "smoothed",
     "few-labels-smoothed",
+    "averaged",
     "equal-classes",
 )
 

@@ -8,27 +8,19 @@ from typing import Any
 
 import pytest
 
-from grafenne import GrafenneClassifier, random_split
-from grafenne.data.seeds import seeded
-from grafenne.datasets import load
 from grafenne.experiments.cells import Cell
 from grafenne.experiments.chosen import PACKAGED, ChosenSettings
 from grafenne.experiments.configuration import configure
-from grafenne.experiments.judging import judge
 from grafenne.experiments.registry import experiments, get_experiment
 from grafenne.experiments.runner import Options, make_plan
 from grafenne.experiments.search import (
-    MEAN,
     SEARCH_SEEDS,
-    SINGLE,
-    Trial,
     best_trial,
     expected_trials,
     finalists,
     group_of,
     searched_cells,
     trials_of,
-    winner_of,
     worth_trying,
 )
 from grafenne.experiments.search_runner import make_search_plan, run_search
@@ -43,11 +35,6 @@ def paper_cells() -> list[Cell]:
     return searched_cells(cell for name in names for cell in get_experiment(name).cells)
 
 
-def plain_trials(cell: Cell, count: int) -> list[Trial]:
-    """Those with the weights of single epochs."""
-    return [trial for trial in trials_of(cell, count) if trial.judges is None]
-
-
 def test_all_methods_are_searched_in_spaces_of_the_same_size() -> None:
     sizes = {math.prod(map(len, space_of(cell).values())) for cell in paper_cells()}
     assert sizes == {5184}
@@ -56,8 +43,7 @@ def test_all_methods_are_searched_in_spaces_of_the_same_size() -> None:
 def test_all_methods_get_the_same_number_of_trials() -> None:
     counts: dict[tuple[str | None, str, float], set[tuple[int, ...]]] = {}
     for cell in paper_cells():
-        plain = [trial for trial in trials_of(cell) if trial.judges is None]
-        seeds = tuple(trial.seed for trial in plain)
+        seeds = tuple(trial.seed for trial in trials_of(cell))
         counts.setdefault((cell.search, cell.dataset, cell.p), set()).add(seeds)
     for (search, dataset, _), found in counts.items():
         if search == "links" or dataset == "physics":
@@ -69,7 +55,7 @@ def test_all_methods_get_the_same_number_of_trials() -> None:
 
 def test_the_first_trial_is_the_defaults_and_no_other_is() -> None:
     for cell in paper_cells()[:8]:
-        trials = plain_trials(cell, 4)
+        trials = trials_of(cell, 4)
         assert trials[0].config == configure(cell)
         assert [trial.seed for trial in trials] == [100] * 4 + [101] * 4
         assert [trial.number for trial in trials] == [0, 1, 2, 3] * 2
@@ -124,7 +110,7 @@ def test_the_best_metric_wins_where_runs_are_chosen_by_it() -> None:
     assert best is not None
     assert best["trial"] == 2  # as good as the first, and less sure of what is wrong
 
-    plain = plain_trials(paper_cells()[0], 4)
+    plain = trials_of(paper_cells()[0], 4)
     chosen = {**plain[0].config["settings"], "select": "metric"}
     trials = [
         replace(trial, config={**trial.config, "settings": {**chosen, "width": trial.number}})
@@ -141,76 +127,19 @@ def test_the_best_metric_wins_where_runs_are_chosen_by_it() -> None:
 
 def test_only_the_best_of_the_first_seed_are_tried_again() -> None:
     trials = trials_of(paper_cells()[0], 6)
-    first, second = trials[:6], trials[6:12]
+    first, second = trials[:6], trials[6:]
     losses = [0.5, None, 0.2, 0.4, float("nan"), 0.3]
     found: dict[str, Any] = {}
     for trial, loss in zip(first, losses, strict=True):
         assert worth_trying(trials, found) == first
-        assert len(expected_trials(trials, found)) == 6 + 3 + 4
+        assert len(expected_trials(trials, found)) == 9
         found[trial.identity] = {"loss": loss, "metric": 0.5}
-    finals = [*first, second[2], second[3], second[5]]
-    assert worth_trying(trials, found) == finals
-    assert len(expected_trials(trials, found)) == len(finals) + 4
+    assert worth_trying(trials, found) == [*first, second[2], second[3], second[5]]
+    assert expected_trials(trials, found) == worth_trying(trials, found)
 
     for trial in first:
         found[trial.identity] = {"loss": None, "metric": None}
     assert worth_trying(trials, found) == first
-    assert winner_of(trials, found) is None
-
-
-@pytest.mark.parametrize(
-    ("single", "mean", "chosen"), [(0.4, 0.3, True), (0.3, 0.4, False), (0.3, None, False)]
-)
-def test_other_nodes_tell_whether_the_winner_is_better_with_averaged_weights(
-    single: float, mean: float | None, chosen: bool
-) -> None:
-    """Of three trials the last has the lowest mean loss over both seeds, 0.25."""
-    trials = trials_of(paper_cells()[0], 3)
-    losses = {0: (0.1, 0.9), 1: (0.5, 0.5), 2: (0.3, 0.2)}
-    found: dict[str, Any] = {}
-    for trial in plain_trials(paper_cells()[0], 3):
-        loss = losses[trial.number][SEARCH_SEEDS.index(trial.seed)]
-        found[trial.identity] = {"loss": loss, "metric": 0.5}
-    judging = worth_trying(trials, found)[6:]
-    assert worth_trying(trials, found) == expected_trials(trials, found)
-    assert [(one.number, one.seed) for one in judging] == [
-        (number, seed) for seed in SEARCH_SEEDS for number in (SINGLE + 2, MEAN + 2)
-    ]
-    for trial in judging:
-        more = {"averaging": 0.25} if trial.number >= MEAN else {}
-        assert trial.config["settings"] == {**trials[2].config["settings"], **more}
-        loss = mean if trial.number >= MEAN else single
-        found[trial.identity] = {"loss": loss, "metric": loss and 0.5}
-    best = winner_of(trials, found)
-    assert best is not None
-    assert (best["trial"], best["loss"]) == (2, pytest.approx(0.25))
-    assert best["settings"].get("averaging", 0.0) == (0.25 if chosen else 0.0)
-    assert worth_trying(trials, found)[6:] == judging
-
-
-def test_links_are_not_judged_by_halves_of_the_validation_edges() -> None:
-    cell = next(iter(searched_cells(get_experiment("link-prediction").cells)))
-    assert all(trial.judges is None for trial in trials_of(cell))
-
-
-def test_a_setting_is_judged_by_nodes_that_did_not_choose_its_epoch() -> None:
-    """The labels of one half are wrong: by them a model is bad, whichever half chose its epoch."""
-    graph = load("synthetic", num_nodes=300)
-    split = random_split(graph, 0)
-    order = seeded(5).permutation(split.validation)
-    names = {node: graph.label_of(node) for node in graph.nodes}
-    assert graph.labels is not None
-    first, *others = graph.labels.classes
-    wrong = dict(zip((first, *others), (*others, first), strict=True))
-    changed = {graph.nodes[int(place)] for place in order[len(order) // 2 :]}
-    turned = {node: wrong[name] if node in changed else name for node, name in names.items()}
-    outcomes = [
-        judge(GrafenneClassifier(width=16, epochs=30), one, split, 5)
-        for one in (graph, graph.with_labels(turned))
-    ]
-    assert outcomes[0]["best_epoch"] == outcomes[1]["best_epoch"]
-    assert outcomes[0]["metric"] > 0.5 > outcomes[1]["metric"]
-    assert outcomes[0]["loss"] < outcomes[1]["loss"]
 
 
 @pytest.fixture
@@ -225,29 +154,20 @@ def test_a_search_goes_on_where_it_was_and_its_choice_is_used(options: Options) 
     tiny = get_experiment("tiny")
     cells = [cell for cell in tiny.cells if cell.p == 0.99]
     plan = make_search_plan(cells, options, trials=2)
-    assert len(plan.left) == 6  # the second seed's come after these
-    assert len(plan.costs) == 3 * (2 + 2 + 4)  # and then those that judge the winner
+    assert (len(plan.left), len(plan.costs)) == (6, 12)  # the second seed's come after these
     assert run_search(plan, options) == []
     log = ResultFile(options.results / "search.jsonl")
     rows = log.read()
-    plain = [row for row in rows if row["trial"] < SINGLE]
-    assert sorted((row["method"], row["trial"], row["seed"]) for row in plain) == [
+    assert sorted((row["method"], row["trial"], row["seed"]) for row in rows) == [
         (method, trial, seed)
         for method in ("fp+sage", "grafenne", "sage")
         for trial in (0, 1)
         for seed in SEARCH_SEEDS
     ]
-    judging = [row for row in rows if row["trial"] >= SINGLE]
-    assert sorted((row["method"], row["seed"], row["trial"] // SINGLE) for row in judging) == [
-        (method, seed, kind)
-        for method in ("fp+sage", "grafenne", "sage")
-        for seed in SEARCH_SEEDS
-        for kind in (1, 2)
-    ]
 
     # As if it had been killed before the last trials.
     lines = log.path.read_text().splitlines(keepends=True)
-    log.path.write_text("".join(lines[:22]) + lines[22][:30])
+    log.path.write_text("".join(lines[:10]) + lines[10][:30])
     again = make_search_plan(cells, options, trials=2)
     assert len(again.left) == 2
     assert run_search(again, options) == []
@@ -256,20 +176,14 @@ def test_a_search_goes_on_where_it_was_and_its_choice_is_used(options: Options) 
     ]
     assert make_search_plan(cells, options, trials=2).left == []
     more = make_search_plan(cells, options, trials=3)
-    assert len(more.left) == 3
+    assert (len(more.left), len(more.costs)) == (3, 6)
 
     kept = json.loads(options.settings.read_text())["tiny"]["synthetic"]["0.99"]
     for cell in cells:
         own = [row for row in rows if row["method"] == cell.method]
-        means = {
-            trial: sum(row["loss"] for row in own if row["trial"] == trial) / 2
-            for trial in {row["trial"] for row in own}
-        }
-        best = 0 if means[0] <= means[1] else 1
-        judged = MEAN if means[MEAN + best] < means[SINGLE + best] else SINGLE
-        chosen = next(row for row in own if row["trial"] == judged + best)
-        assert kept[cell.method]["settings"] == chosen["settings"]
-        assert kept[cell.method]["loss"] == pytest.approx(means[best])
+        means = [sum(row["loss"] for row in own if row["trial"] == trial) for trial in (0, 1)]
+        best = next(row for row in own if row["trial"] == (0 if means[0] <= means[1] else 1))
+        assert kept[cell.method]["settings"] == best["settings"]
         assert kept[cell.method]["trials"] == 2
     runs = make_plan(tiny, select(tiny, (), seeds=1), options).runs
     assert {(run.cell.p, run.settings) for run in runs} == {(0.5, "default"), (0.99, "searched")}
@@ -291,22 +205,28 @@ def test_the_packaged_settings_fit_the_cells_they_are_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("smoothed", "plain"),
-    [("smoothed", "node-classification"), ("few-labels-smoothed", "few-labels")],
+    ("experiment", "plain", "setting"),
+    [
+        ("smoothed", ("node-classification",), ("smoothing", "auto")),
+        ("few-labels-smoothed", ("few-labels",), ("smoothing", "auto")),
+        ("averaged", ("node-classification", "backbones"), ("averaging", 0.25)),
+    ],
 )
-def test_smoothed_rows_are_the_plain_ones_but_for_their_smoothing(
-    smoothed: str, plain: str
+def test_rows_with_one_more_setting_are_the_plain_ones_but_for_it(
+    experiment: str, plain: tuple[str, ...], setting: tuple[str, Any]
 ) -> None:
     packaged = ChosenSettings(PACKAGED)
-    others = {cell.describe(): cell for cell in get_experiment(plain).cells}
-    cells = get_experiment(smoothed).cells
-    assert [cell.describe() for cell in cells] == list(others)
+    name, value = setting
+    others = {cell.describe(): cell for one in plain for cell in get_experiment(one).cells}
+    cells = get_experiment(experiment).cells
+    repeated = {cell.describe() for cell in cells}
+    assert {cell.describe() for cell in get_experiment(plain[0]).cells} <= repeated
     for cell in cells:
         rival = others[cell.describe()]
         chosen = packaged.of(cell)
         assert chosen == packaged.of(rival)
         config, expected = configure(cell, chosen=chosen), configure(rival, chosen=chosen)
-        assert config["settings"].pop("smoothing") == "auto"
+        assert config["settings"].pop(name) == value
         assert config == expected
         (asked,) = searched_cells([cell])
         trials = [[trial.identity for trial in trials_of(one)] for one in (asked, rival)]

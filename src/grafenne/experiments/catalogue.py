@@ -16,10 +16,14 @@ LINKS = "link-prediction"
 FEW_LABELS = "few-labels"
 SMOOTHED = "smoothed"
 FEW_LABELS_SMOOTHED = "few-labels-smoothed"
+AVERAGED = "averaged"
 EQUAL_CLASSES = "equal-classes"
 
 SMOOTHING = {"smoothing": "auto"}
 """What makes a smoothed row of a plain one: the network is trained as it was."""
+
+AVERAGING = {"averaging": 0.25}
+"""What makes an averaged row of a plain one: it is trained alike, and what is kept is steadier."""
 
 SHARES = {"class_shares": "validation"}
 """What makes rows that answer for the shares of the classes among the validation nodes."""
@@ -51,6 +55,7 @@ def _in_order(cells: list[Cell]) -> list[Cell]:
     """By dataset and method, each with its missing rates rising."""
     order = [*INCOMPLETE]
     order.insert(1, "mask+sage")
+    order.append("grafenne-gcn")
     datasets = list(dict.fromkeys(cell.dataset for cell in cells))
     return sorted(
         cells, key=lambda cell: (datasets.index(cell.dataset), order.index(cell.method), cell.p)
@@ -62,6 +67,13 @@ def _node_cells(experiment: str = NODES, **others: Any) -> list[Cell]:
     cells = grid(experiment, SMALL, WHOLE, (0.0,), **others)
     cells += grid(experiment, SMALL, INCOMPLETE, (0.5, 0.99), **others)
     cells += grid(experiment, SMALL, ("mask+sage",), (0.99,), **others)
+    return _in_order(cells)
+
+
+def _averaged_cells() -> list[Cell]:
+    """With a GCN as phase 2 too, which gains most from it."""
+    cells = _node_cells(AVERAGED, settings=AVERAGING)
+    cells += grid(AVERAGED, SMALL, ("grafenne-gcn",), RATES, search="backbones", settings=AVERAGING)
     return _in_order(cells)
 
 
@@ -269,6 +281,14 @@ register(
         title="Few labels, with answers smoothed along the edges",
         paper="not in the paper",
         cells=_few_label_cells(FEW_LABELS_SMOOTHED, settings=SMOOTHING),
+    )
+)
+register(
+    Experiment(
+        name=AVERAGED,
+        title="The same, with weights averaged over epochs",
+        paper="not in the paper",
+        cells=_averaged_cells(),
     )
 )
 register(

@@ -6,10 +6,6 @@ is on the first seed of the search; the best three of them go on to the second. 
 validation loss wins, as the lowest loss does among the epochs of a run; among equals the better
 validation metric. Where runs keep the epoch of the best metric, the best mean metric wins.
 
-Where nodes are classified, the winner is then trained once more with and without weights averaged
-over epochs, and the better of these two is chosen by validation nodes that did not choose the epoch
-(:mod:`~grafenne.experiments.judging`).
-
 With one seed and shorter training the search chose settings for GRAFENNE on Cora that were worse
 than its defaults on other seeds, by 1.7 points at p = 0.5. Of 98 searches with all settings on both
 seeds, 94 were won by one of the best three of the first. The validation data of large graphs and of
@@ -25,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from grafenne.experiments.cells import Cell, digest
-from grafenne.experiments.configuration import LARGE, configure, task_of, told_zeros
+from grafenne.experiments.configuration import LARGE, configure, told_zeros
 from grafenne.experiments.space import space_of
 
 SEARCH_SEEDS = (100, 101)
@@ -47,34 +43,16 @@ FINALISTS = 3
 """How many settings, the best on the first seed, are tried on the others."""
 
 
-AVERAGED: Mapping[str, Any] = {"averaging": 0.25}
-"""What the winner is tried with once more.
-
-Training is the same, and what is kept of it steadier. Over twenty seeds, with epochs chosen by one
-half of the validation nodes and judged by the other, GRAFENNE's accuracy on Cora with half of the
-words is 86.9 % without and 87.1 % with it (loss 0.435, 0.419), on CiteSeer 74.4 and 74.9 % (0.785,
-0.773), with all words 76.8 and 77.1 % (0.720, 0.708), with a GCN as phase 2 77.0 and 77.8 % (0.707,
-0.692); a GCN alone has 77.0 % either way (0.754, 0.759). A tenth and a half of the epochs were
-tried besides a quarter. By the nodes that choose the epoch, all of these would have been without.
-"""
-
-SINGLE, MEAN = 100, 200
-"""What is added to a trial's number where it is judged by other nodes than choose the epoch, with
-the weights of single epochs and with their mean."""
-
-
 @dataclass(frozen=True)
 class Trial:
     """One setting to try on one seed.
 
     Attributes:
         cell: The cell.
-        number: The place of the setting in the search, from 0; from :data:`SINGLE` on where it is
-            judged by other nodes than choose the epoch.
+        number: The place of the setting in the search, from 0.
         seed: Seed of the data and of the training.
         settings: What was drawn.
         config: Everything that decides the outcome.
-        judges: The number of the setting, where it is judged by other nodes.
     """
 
     cell: Cell
@@ -82,14 +60,11 @@ class Trial:
     seed: int
     settings: Mapping[str, Any]
     config: Mapping[str, Any]
-    judges: int | None = None
 
     @property
     def identity(self) -> str:
         """The same for trials that compute the same thing."""
-        judged = {} if self.judges is None else {"judged": "by the other half"}
-        told = {"search": group_of(self.cell), "seed": self.seed, "config": self.config}
-        return digest({**told, **judged})
+        return digest({"search": group_of(self.cell), "seed": self.seed, "config": self.config})
 
 
 def group_of(cell: Cell) -> tuple[str, str, float, str]:
@@ -127,7 +102,7 @@ def seeds_of(cell: Cell) -> tuple[int, ...]:
 
 
 def trials_of(cell: Cell, count: int | None = None, epochs: int | None = None) -> list[Trial]:
-    """The trials of a cell, seed by seed; where nodes are classified, then those for judging.
+    """The trials of a cell, seed by seed.
 
     Args:
         cell: The cell.
@@ -145,28 +120,15 @@ def trials_of(cell: Cell, count: int | None = None, epochs: int | None = None) -
         (drawn, configure(cell, chosen=drawn, epochs=epochs) if number else defaults)
         for number, drawn in enumerate(draw_settings(own, space, count, SEARCH_SEEDS[0]))
     ]
-    plain = [
+    return [
         Trial(cell, number, seed, drawn, config)
         for seed in seeds_of(cell)
         for number, (drawn, config) in enumerate(configs)
     ]
-    if task_of(defaults["data"]) != "classification":
-        return plain
-    judged = [_judged(trial, SINGLE, {}, epochs) for trial in plain]
-    return [*plain, *judged, *(_judged(trial, MEAN, AVERAGED, epochs) for trial in plain)]
-
-
-def _judged(trial: Trial, first: int, more: Mapping[str, Any], epochs: int | None) -> Trial:
-    settings = {**trial.settings, **more}
-    config = configure(trial.cell, chosen=settings, epochs=epochs) if more else trial.config
-    number = first + trial.number
-    return Trial(trial.cell, number, trial.seed, settings, config, judges=trial.number)
 
 
 def worth_trying(trials: Sequence[Trial], found: Mapping[str, Mapping[str, Any]]) -> list[Trial]:
     """All trials on the first seed; once these are there, the finalists' on the others too.
-
-    Once those are there as well, those that judge the winner.
 
     Args:
         trials: The trials of a search, see :func:`trials_of`.
@@ -175,72 +137,23 @@ def worth_trying(trials: Sequence[Trial], found: Mapping[str, Mapping[str, Any]]
     first = _on_first_seed(trials)
     if any(trial.identity not in found for trial in first):
         return first
-    finals = _with_finals(trials, finalists(trials, found))
-    if any(trial.identity not in found for trial in finals):
-        return finals
-    best = _winner(trials, found)
-    return finals if best is None else finals + _judging(trials, best["trial"])
+    return _with_finals(trials, finalists(trials, found))
 
 
 def expected_trials(trials: Sequence[Trial], found: Mapping[str, Mapping[str, Any]]) -> list[Trial]:
-    """As :func:`worth_trying`, with any finalists and any winner while they are not known yet."""
+    """As :func:`worth_trying`, with any finalists while they are not known yet."""
     first = _on_first_seed(trials)
     if any(trial.identity not in found for trial in first):
-        finals = _with_finals(trials, {trial.number for trial in first[:FINALISTS]})
-        return finals + _judging(trials, first[0].number)
-    finals = _with_finals(trials, finalists(trials, found))
-    best = _winner(trials, found)
-    return finals + _judging(trials, first[0].number if best is None else best["trial"])
-
-
-def winner_of(
-    trials: Sequence[Trial], found: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any] | None:
-    """What the search chooses of the trials that are there; ``None`` if all of them failed.
-
-    Args:
-        trials: The trials of a search, see :func:`trials_of`.
-        found: Outcomes by identity.
-
-    Returns:
-        The number of the ``trial``, its ``settings``, mean ``loss`` and mean ``metric``.
-    """
-    best = _winner(trials, found)
-    if best is None:
-        return None
-    judging = _judging(trials, best["trial"])
-    if any(trial.identity not in found for trial in judging):
-        return best
-    judged = best_trial((_row(trial, found) for trial in judging), selection_of(trials))
-    return best if judged is None else {**best, "settings": judged["settings"]}
-
-
-def _winner(
-    trials: Sequence[Trial], found: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any] | None:
-    """The best trial by the nodes that choose the epoch."""
-    last = finalists(trials, found)
-    there = (one for one in trials if one.number in last and one.identity in found)
-    return best_trial((_row(trial, found) for trial in there), selection_of(trials))
-
-
-def _row(trial: Trial, found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    # A line from before the space had other names may hold the same trial under those.
-    told = {"trial": trial.number, "settings": dict(trial.settings)}
-    return {**found[trial.identity], **told}
-
-
-def _judging(trials: Sequence[Trial], number: int) -> list[Trial]:
-    return sorted((one for one in trials if one.judges == number), key=lambda one: one.seed)
+        return _with_finals(trials, {trial.number for trial in first[:FINALISTS]})
+    return worth_trying(trials, found)
 
 
 def _on_first_seed(trials: Sequence[Trial]) -> list[Trial]:
-    return [trial for trial in trials if trial.seed == SEARCH_SEEDS[0] and trial.judges is None]
+    return [trial for trial in trials if trial.seed == SEARCH_SEEDS[0]]
 
 
 def _with_finals(trials: Sequence[Trial], numbers: set[int]) -> list[Trial]:
-    plain = (trial for trial in trials if trial.judges is None)
-    return [trial for trial in plain if trial.seed == SEARCH_SEEDS[0] or trial.number in numbers]
+    return [trial for trial in trials if trial.seed == SEARCH_SEEDS[0] or trial.number in numbers]
 
 
 def finalists(trials: Sequence[Trial], found: Mapping[str, Mapping[str, Any]]) -> set[int]:
@@ -287,7 +200,6 @@ def try_settings(
     """
     from grafenne.estimators.tune import try_estimator
     from grafenne.experiments.fit import fill, make_estimator
-    from grafenne.experiments.judging import judge
     from grafenne.experiments.problem import make_problem
 
     made: dict[str, Any] = {}
@@ -296,16 +208,15 @@ def try_settings(
     while left := [trial for trial in worth_trying(trials, found) if trial.identity not in found]:
         for trial in left:
             config = trial.config
-            shown = {"seed": trial.seed, "data": config["data"], "imputer": config.get("imputer")}
-            shared = digest(shown)
+            told = {"seed": trial.seed, "data": config["data"], "imputer": config.get("imputer")}
+            shared = digest(told)
             if shared not in made:
                 made.clear()  # the last one is no longer needed, and may be large
                 problem = make_problem(cell.dataset, cell.p, trial.seed, config["data"], root)
                 made[shared], _ = fill(problem, config)
             problem = made[shared]
             estimator = make_estimator(config, trial.seed)
-            told = (estimator, problem.graph, problem.split)
-            outcome = try_estimator(*told) if trial.judges is None else judge(*told, trial.seed)
+            outcome = try_estimator(estimator, problem.graph, problem.split)
             found[trial.identity] = outcome
             tell({"identity": trial.identity, **outcome})
 

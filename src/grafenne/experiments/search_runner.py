@@ -14,11 +14,13 @@ from grafenne.experiments.progress import RunProgress
 from grafenne.experiments.runner import SEARCH_FILE, Options, plain
 from grafenne.experiments.search import (
     Trial,
+    best_trial,
     expected_trials,
+    finalists,
     group_of,
     searched_cells,
+    selection_of,
     trials_of,
-    winner_of,
     worth_trying,
 )
 from grafenne.experiments.store import ResultFile
@@ -123,13 +125,17 @@ def _choose(
     group: list[Trial], found: Mapping[str, Mapping[str, Any]], chosen: ChosenSettings
 ) -> None:
     """Keeps the settings of the best trial, if that is news."""
-    best = winner_of(group, found)
+    last = finalists(group, found)
+    finals = [trial for trial in group if trial.number in last]
+    best = best_trial((found[trial.identity] for trial in finals), selection_of(group))
     if best is None:
         return
+    # A line from before the space had other names may hold the same trial under those.
+    settings = next(trial.settings for trial in group if trial.number == best["trial"])
     entry = {
-        "settings": best["settings"],
+        "settings": dict(settings),
         "trial": best["trial"],
-        "trials": len({trial.number for trial in group if trial.judges is None}),
+        "trials": len({trial.number for trial in group}),
         "loss": best["loss"],
         "metric": best["metric"],
         "seeds": sorted({trial.seed for trial in group}),
