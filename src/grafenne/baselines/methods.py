@@ -52,7 +52,17 @@ PLAIN: dict[str, Method] = {
 }
 """Methods that see the graph as it is."""
 
-IMPUTED = ("sage", "gat", "gin", "gcn", "mlp", "grafenne", "grafenne-gat", "grafenne-gin")
+IMPUTED = (
+    "sage",
+    "gat",
+    "gin",
+    "gcn",
+    "mlp",
+    "grafenne",
+    "grafenne-gat",
+    "grafenne-gin",
+    "grafenne-gcn",
+)
 PREFIXES: dict[str, tuple[str, dict[str, Any]]] = {
     "mask": ("special", {"observed_mask": True}),
     "nm": ("neighbourhood-mean", {}),
