@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -163,6 +164,27 @@ def test_equal_classes_are_drawn_by_the_seed() -> None:
     for seed in range(300):
         hits[equal_classes_split(labels, seed, (0.5, 0.2)).train] += 1
     assert (abs(hits - 150) < 6 * (300 * 0.25) ** 0.5).all()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda labels, seed: equal_classes_split(labels, seed),
+        lambda labels, seed: few_label_split(labels, seed, per_class=40, validation=100),
+    ],
+)
+def test_classes_are_as_frequent_in_the_validation_part_as_in_the_test_part(
+    draw: Callable[[Labels, int], Split],
+) -> None:
+    """Else an epoch, a setting or the shares of classes are chosen by the wrong ones."""
+    labels = labels_of({"a": 200, "b": 100, "c": 60})
+    shares = np.zeros((2, 3))
+    for seed in range(100):
+        split = draw(labels, seed)
+        for part, nodes in enumerate((split.validation, split.test)):
+            code = labels.values[nodes].astype(int)
+            shares[part] += np.bincount(code, minlength=3) / len(nodes) / 100
+    assert shares[0] == pytest.approx(shares[1], abs=0.02)
 
 
 @pytest.mark.parametrize("fractions", [(0.0, 0.5), (0.7, 0.4), (0.5, -0.1), (float("nan"), 0.1)])

@@ -139,7 +139,7 @@ def few_label_split(
         )
     order, code, rank = _ranked_by_class(graph_or_labels, seed)
     chosen = rank < np.minimum(per_class, (np.bincount(code) + 1) // 2)[code]
-    others = order[~chosen]
+    others = _drawn_anew(order[~chosen], seed)
     wanted = validation + (test or 0)
     if wanted > len(others):
         raise ParameterError(
@@ -176,7 +176,7 @@ def equal_classes_split(
         )
     order, code, rank = _ranked_by_class(graph_or_labels, seed)
     chosen = rank < round(train * len(order) / len(np.unique(code)))
-    others = order[~chosen]
+    others = _drawn_anew(order[~chosen], seed)
     end = round(validation * len(order))
     return Split(order[chosen], others[:end], others[end:])
 
@@ -197,6 +197,15 @@ def _ranked_by_class(
     rank = np.empty(len(order), dtype=np.int64)
     rank[by_class] = np.arange(len(order)) - begins[code[by_class]]
     return order, code, rank
+
+
+def _drawn_anew(others: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
+    """The nodes that do not train, in another random order.
+
+    In the one they were picked in, those of large classes come first: of a small class nearly all
+    of the first nodes train. The first part would be of other classes than the rest.
+    """
+    return seeded(seed, 1).permutation(others)
 
 
 def _labels(graph_or_labels: FeatureGraph | Labels) -> Labels:
