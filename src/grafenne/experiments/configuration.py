@@ -19,7 +19,13 @@ LARGE = frozenset({"physics"})
 """Datasets on which training is cut shorter, for every method, to bound the time it takes."""
 
 TRAINING = {False: {"epochs": 500, "patience": 60}, True: {"epochs": 150, "patience": 25}}
-"""How long a reported run trains at most, on small and on large data."""
+"""How long a reported run trains at most, and where that is cut short.
+
+On large data it is where cells are missing: an epoch of some methods takes fifteen seconds there.
+With nothing missing GRAFENNE's best epochs were the last of 150, and those of the best baseline
+were not (Physics, seed 100, each half of the validation nodes judging what the other chose: 96.6 %
+after at most 150 epochs, 96.8 % after at most 400; GraphSAGE 96.5 % both times).
+"""
 
 TRAINING_ON_FEW_LABELS = {"epochs": 1000, "patience": 200, "select": "metric"}
 """How runs with few labels train: as those whose published figures they are compared with.
@@ -67,7 +73,7 @@ def training_of(cell: Cell) -> dict[str, Any]:
     """How long a run of a cell trains, and which epoch it keeps; the same for every method."""
     if cell.data.get("split") == "few-labels":
         return dict(TRAINING_ON_FEW_LABELS)
-    return dict(TRAINING[cell.dataset in LARGE])
+    return dict(TRAINING[cell.dataset in LARGE and cell.p > 0])
 
 
 def task_of(data: Mapping[str, Any]) -> str:
