@@ -48,18 +48,21 @@ def test_all_methods_get_the_same_number_of_trials() -> None:
     for (search, dataset, _), found in counts.items():
         if search == "links" or dataset == "physics":
             assert found == {(100,) * 4}
-        else:
-            number = 4 if search == "backbones" else 8
-            assert found == {(100,) * number + (101,) * number}
+            continue
+        number = 4 if search == "backbones" else 8
+        small = dataset in ("cora", "citeseer") and str(search).partition("-")[0] != "few"
+        seeds = (100, *range(100, 105)) if small else (100, 101)
+        assert found == {tuple(seed for seed in seeds for _ in range(number))}
 
 
 def test_the_first_trial_is_the_defaults_and_no_other_is() -> None:
     for cell in paper_cells()[:8]:
         trials = trials_of(cell, 4)
         assert trials[0].config == configure(cell)
-        assert [trial.seed for trial in trials] == [100] * 4 + [101] * 4
-        assert [trial.number for trial in trials] == [0, 1, 2, 3] * 2
-        assert len({trial.identity for trial in trials}) == 8
+        seeds = (SEARCH_SEEDS[0], *SEARCH_SEEDS)
+        assert [trial.seed for trial in trials] == [seed for seed in seeds for _ in range(4)]
+        assert [trial.number for trial in trials] == [0, 1, 2, 3] * 6
+        assert len({trial.identity for trial in trials}) == 24
 
 
 def test_trials_train_by_the_rule_of_their_protocol_whatever_the_method() -> None:
@@ -133,14 +136,15 @@ def test_the_best_metric_wins_where_runs_are_chosen_by_it() -> None:
 
 def test_only_the_best_of_the_first_seed_are_tried_again() -> None:
     trials = trials_of(paper_cells()[0], 6)
-    first, second = trials[:6], trials[6:]
+    first = trials[:6]
     losses = [0.5, None, 0.2, 0.4, float("nan"), 0.3]
     found: dict[str, Any] = {}
     for trial, loss in zip(first, losses, strict=True):
         assert worth_trying(trials, found) == first
-        assert len(expected_trials(trials, found)) == 9
+        assert len(expected_trials(trials, found)) == 6 + 3 * 5
         found[trial.identity] = {"loss": loss, "metric": 0.5}
-    assert worth_trying(trials, found) == [*first, second[2], second[3], second[5]]
+    finals = [trial for trial in trials[6:] if trial.number in (2, 3, 5)]
+    assert worth_trying(trials, found) == first + finals
     assert expected_trials(trials, found) == worth_trying(trials, found)
 
     for trial in first:
@@ -168,7 +172,7 @@ def test_a_search_goes_on_where_it_was_and_its_choice_is_used(options: Options) 
         (method, trial, seed)
         for method in ("fp+sage", "grafenne", "sage")
         for trial in (0, 1)
-        for seed in SEARCH_SEEDS
+        for seed in SEARCH_SEEDS[:2]
     ]
 
     # As if it had been killed before the last trials.

@@ -15,8 +15,8 @@ from grafenne.experiments.runner import SEARCH_FILE, Options, plain
 from grafenne.experiments.search import (
     Trial,
     best_trial,
+    deciding,
     expected_trials,
-    finalists,
     group_of,
     searched_cells,
     selection_of,
@@ -125,8 +125,7 @@ def _choose(
     group: list[Trial], found: Mapping[str, Mapping[str, Any]], chosen: ChosenSettings
 ) -> None:
     """Keeps the settings of the best trial, if that is news."""
-    last = finalists(group, found)
-    finals = [trial for trial in group if trial.number in last]
+    finals = deciding(group, found)
     best = best_trial((found[trial.identity] for trial in finals), selection_of(group))
     if best is None:
         return
@@ -138,7 +137,7 @@ def _choose(
         "trials": len({trial.number for trial in group}),
         "loss": best["loss"],
         "metric": best["metric"],
-        "seeds": sorted({trial.seed for trial in group}),
+        "seeds": sorted({trial.seed for trial in finals}),
     }
     if chosen.entry(group[0].cell) != entry:
         chosen.put(group[0].cell, entry)
@@ -153,6 +152,7 @@ def _head(trial: Trial) -> dict[str, Any]:
         "p": cell.p,
         "trial": trial.number,
         "seed": trial.seed,
+        **({"apart": True} if trial.apart else {}),
         "settings": dict(trial.settings),
         "epochs_allowed": trial.config["settings"]["epochs"],
         "patience": trial.config["settings"]["patience"],
@@ -160,9 +160,9 @@ def _head(trial: Trial) -> dict[str, Any]:
 
 
 def _name(trial: Trial) -> str:
-    return (
-        f"{trial.cell.search}: {trial.cell.describe()}, trial {trial.number} on seed {trial.seed}"
-    )
+    apart = ", judged apart" if trial.apart else ""
+    what = f"{trial.cell.search}: {trial.cell.describe()}"
+    return f"{what}, trial {trial.number} on seed {trial.seed}{apart}"
 
 
 def _text(trial: Trial, row: Mapping[str, Any]) -> str:
