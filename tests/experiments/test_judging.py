@@ -43,7 +43,7 @@ def test_training_is_what_it_is_without_judging_apart(kind: Any) -> None:
     apart = try_apart(kind(epochs=12, **SMALL), graph, split)
     assert (apart["epochs"], apart["best_epoch"]) == (plain["epochs"], plain["best_epoch"])
     # No half can do better on the other's choice than all together on their own.
-    assert apart["loss"] >= plain["loss"]
+    assert apart["loss"] >= plain["loss"] - 1e-6  # but for the rounding of 32-bit means
 
     # With a single epoch there is nothing to choose: the mean of two halves is the whole.
     plain = try_estimator(kind(epochs=1, **SMALL), graph, split)

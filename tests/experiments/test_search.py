@@ -11,16 +11,19 @@ import pytest
 from grafenne.experiments.cells import Cell
 from grafenne.experiments.chosen import PACKAGED, ChosenSettings
 from grafenne.experiments.configuration import configure
+from grafenne.experiments.cost import SIZES
 from grafenne.experiments.registry import experiments, get_experiment
 from grafenne.experiments.runner import Options, make_plan
 from grafenne.experiments.search import (
     SEARCH_SEEDS,
     best_trial,
+    deciding,
     expected_trials,
     finalists,
     group_of,
     searched_cells,
     trials_of,
+    try_settings,
     worth_trying,
 )
 from grafenne.experiments.search_runner import make_search_plan, run_search
@@ -28,6 +31,9 @@ from grafenne.experiments.selection import select
 from grafenne.experiments.space import space_of
 from grafenne.experiments.store import ResultFile
 from tests.experiments.tiny import register_tiny
+
+ROUNDING = 1e-6
+"""A loss is a mean of 32-bit numbers, here of all nodes and there of two halves."""
 
 
 def paper_cells() -> list[Cell]:
@@ -150,6 +156,34 @@ def test_only_the_best_of_the_first_seed_are_tried_again() -> None:
     for trial in first:
         found[trial.identity] = {"loss": None, "metric": None}
     assert worth_trying(trials, found) == first
+
+
+def test_small_graphs_are_judged_apart_and_nothing_else_decides(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    register_tiny()
+    cell = get_experiment("tiny").cells[0]
+    assert not any(trial.apart for trial in trials_of(cell, 2, epochs=6))
+    monkeypatch.setitem(SIZES, cell.dataset, (80, 30, 300))
+    trials = trials_of(cell, 4, epochs=40)
+    assert all(trial.apart == trial.final for trial in trials)
+
+    told: dict[str, Any] = {}
+    try_settings(
+        trials=trials, found={}, root=None, tell=lambda row: told.update({row["identity"]: row})
+    )
+    last = deciding(trials, told)
+    assert [trial.seed for trial in last] == [seed for seed in SEARCH_SEEDS for _ in range(3)]
+    assert all(trial.apart for trial in last)
+    first = {trial.number: trial for trial in trials if not trial.final}
+    pairs = [
+        (told[trial.identity]["loss"], told[first[trial.number].identity]["loss"])
+        for trial in last
+        if trial.seed == SEARCH_SEEDS[0]
+    ]
+    # The same training; the best epoch of all the nodes is no longer what is told.
+    assert all(apart >= best - ROUNDING for apart, best in pairs)
+    assert any(apart > best + ROUNDING for apart, best in pairs)
 
 
 @pytest.fixture

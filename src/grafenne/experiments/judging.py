@@ -34,7 +34,7 @@ class Halves:
     """
 
     def __init__(self, task: Any, seed: int) -> None:
-        self.task, self.seed = task, seed
+        self.loss, self.metric, self.seed = task.loss, task.quick_metric, seed
         self.epochs: list[tuple[tuple[float, float], tuple[float, float]]] = []
 
     def add(self, outputs: Tensor, targets: Tensor) -> None:
@@ -45,9 +45,7 @@ class Halves:
 
     def _of(self, outputs: Tensor, targets: Tensor, half: Tensor) -> tuple[float, float]:
         own, truth = outputs[half], targets[half]
-        return float(self.task.loss(own, truth)), type(self.task).quick_metric(
-            self.task, own, truth
-        )
+        return float(self.loss(own, truth)), self.metric(own, truth)
 
     def judged(self, select: str = "loss") -> tuple[float, float]:
         """Mean loss and metric of each half at the epoch that the other chose.
@@ -80,11 +78,11 @@ def try_apart(estimator: NodeEstimator, graph: FeatureGraph, split: Split) -> di
         task = make_task(graph, split)
         halves = Halves(task, estimator.random_state)
         watched.append(halves)
-        quick_metric = task.quick_metric
 
         def watching(outputs: Tensor, targets: Tensor) -> float:
+            # Asked once an epoch, for all validation nodes.
             halves.add(outputs, targets)
-            value: float = quick_metric(outputs, targets)
+            value: float = halves.metric(outputs, targets)
             return value
 
         task.quick_metric = watching

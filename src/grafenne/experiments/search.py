@@ -116,9 +116,8 @@ def number_of_settings(cell: Cell) -> int:
 def judged_apart(cell: Cell) -> bool:
     """Whether its data has so few validation nodes that finals take more than their best epoch."""
     nodes, _, _ = SIZES.get(cell.dataset, (math.inf, 0, 0))
-    few_labels = cell.data.get("split") == "few-labels"
-    links = cell.data.get("split") == "edges"
-    return VALIDATION_SHARE * nodes < ENOUGH_VALIDATION and not few_labels and not links
+    other = cell.data.get("split") in ("few-labels", "edges")
+    return VALIDATION_SHARE * nodes < ENOUGH_VALIDATION and not other
 
 
 def final_seeds(cell: Cell) -> tuple[int, ...]:
