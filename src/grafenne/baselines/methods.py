@@ -73,23 +73,18 @@ PREFIXES: dict[str, tuple[str, dict[str, Any]]] = {
 """Imputations that stand in front of :data:`IMPUTED`, as in ``fp+sage``."""
 
 FEW_FILLED: dict[str, Any] = {"direct": False, "scaling": "none"}
-MANY_FILLED: dict[str, Any] = {"features": "company", "direct": True, "scaling": "none"}
-PLACED: dict[str, Any] = {"features": "learned", "direct": True, "scaling": "none"}
-FILLED = {"nm": FEW_FILLED, "fp": MANY_FILLED, "pcfi": MANY_FILLED, "places": PLACED}
+MANY_FILLED: dict[str, Any] = {"features": "learned", "direct": True, "scaling": "none"}
+FILLED = {"nm": FEW_FILLED, "fp": MANY_FILLED, "pcfi": MANY_FILLED, "places": MANY_FILLED}
 """Settings of GRAFENNE behind an imputation of words.
 
 What is filled in are shares between 0 and 1, and their size means the same for every word, so
 nothing is scaled. FP and PCFI fill in many of them for every node, and they add up. Cora with
-half of its words, behind FP, two seeds, validation, vectors from a random start: 90.3 % with both,
-88.7 % with ``direct`` alone, 89.1 % with neither; loss 0.343, 0.392, 0.366. Words that are filled
-in side by side mean alike, so vectors start by that company. Behind FP, from a random start and
-from this one, loss and accuracy: Cora with half of its words, 24 seeds, 0.407, 87.6 % and 0.396,
-88.2 %; CiteSeer, 16 seeds, 0.796, 74.8 % and 0.786, 75.0 %; with one in a hundred, eight seeds,
-0.521, 85.0 % both times and 1.046, 65.2 % and 1.020, 65.6 %. A mean of neighbours has few words:
-behind NM the loss is 0.390 with ``direct`` and 0.356 without on Cora with half of its words (three
-seeds), 0.815 and 0.789 on CiteSeer, 1.519 and 1.476 on Actor, 0.207 and 0.177 on Physics with one
-in a hundred (one seed), and level on Cora and CiteSeer with one in a hundred. Places are the same
-for every node, so they keep no company.
+half of its words, behind FP, two seeds, validation: 90.3 % with both, 88.7 % with ``direct``
+alone, 89.1 % with neither; loss 0.343, 0.392, 0.366. With ``direct`` vectors start at random. A
+mean of neighbours has few words: behind NM the loss is 0.390 with ``direct`` and 0.356 without on
+Cora with half of its words (three seeds), 0.815 and 0.789 on CiteSeer, 1.519 and 1.476 on Actor,
+0.207 and 0.177 on Physics with one in a hundred (one seed), and level on Cora and CiteSeer with
+one in a hundred.
 """
 
 LABELLED = ("Grafenne", "GraphNetwork", "AllotropicGnn")

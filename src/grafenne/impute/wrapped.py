@@ -42,7 +42,7 @@ class ImputedEstimator(BaseEstimator):  # type: ignore[misc]
         imputer: A name (see :func:`~grafenne.impute.make_imputer`) or an imputer.
         estimator: The estimator behind it, GRAFENNE's by default. Where features are words or tags,
             so that what is filled in are shares between 0 and 1, GRAFENNE does better with
-            ``direct=True, features="company", scaling="none"``.
+            ``direct=True, scaling="none"``.
 
     Attributes:
         estimator_: The fitted estimator.
